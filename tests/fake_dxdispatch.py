@@ -36,7 +36,7 @@ E_UNEXPECTED, UNHANDLED = 0x8000FFFF, 0x8007023E
 def main(arguments: list[str]) -> int:
     """The exit status, as an int of 32 bits with a sign."""
     parser = argparse.ArgumentParser()
-    for name in ("--model", "--output_path", "--dml_feature_level", "--adapter"):
+    for name in ("--model", "--dml_feature_level", "--adapter"):
         parser.add_argument(name, default="")
     for name in ("--show_adapters", "--show_dependencies"):
         parser.add_argument(name, action="store_true")
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
         if command["type"] == "writeFile":
             resource = model["resources"][command["resource"]]
             data = reader.resources[command["resource"]]
-            file = Path(options.output_path, command["targetPath"])
+            file = Path(command["targetPath"])  # in the current folder, unless told
             file.write_bytes(npy(resource["initialValuesDataType"], data))
             print(f"Resource '{command['resource']}' written to '{file}'")
     return 0

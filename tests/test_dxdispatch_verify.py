@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -71,9 +71,8 @@ def run_cases(folder: Path, program: Callable[[list[str]], int]) -> None:
         place = results / row["run"]
         place.mkdir(parents=True)
         model = str(folder / "models" / f"{row['run']}.json")
-        status, output, errors = invoke(
-            "--model", model, "--output_path", str(place), "--dml_feature_level", row["level"]
-        )
+        with chdir(place):
+            status, output, errors = invoke("--model", model, "--dml_feature_level", row["level"])
         (place / "stdout.txt").write_text(output, encoding="utf-8")
         (place / "stderr.txt").write_text(errors, encoding="utf-8")
         done = {"exit_code": status, "timed_out": False, "seconds": 0.1}
@@ -408,8 +407,8 @@ def test_the_stand_in_is_a_program(filled: Path, directx: Path, tmp_path: Path) 
     model = filled / f"models/{name}.json"
     command = [sys.executable, str(ROOT / "tests/fake_dxdispatch.py"), "--model", str(model)]
     environment = {**os.environ, "FAKE_DIRECTML_H": str(directx / "directx/DirectML.h")}
-    arguments = ["--output_path", str(tmp_path), "--dml_feature_level", "6.4"]
-    subprocess.run([*command, *arguments], env=environment, check=True, stdout=subprocess.DEVNULL)
+    command += ["--dml_feature_level", "6.4"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, stdout=subprocess.DEVNULL)
     written = tmp_path / "OutputTensor.npy"
     assert written.read_bytes() == (filled / "results" / name / "OutputTensor.npy").read_bytes()
 
@@ -418,7 +417,7 @@ def test_the_script_runs_what_dxdispatch_has(filled: Path) -> None:
     script = (filled / "Run-Cases.ps1").read_text(encoding="ascii")
     options = set(re.findall(r'"--(\w+)"', script))
     assert options == {
-        *("model", "output_path", "dml_feature_level", "adapter", "show_adapters", "show_dependencies"),
+        *("model", "dml_feature_level", "adapter", "show_adapters", "show_dependencies"),
     }
     assert not re.search(r"Invoke-WebRequest|curl|wget|Start-BitsTransfer|https?://|\.dll\b", script)
     folder = os.environ.get("DXDISPATCH_SOURCE")

@@ -17,8 +17,8 @@ from typing import Any
 from dmlgen.banner import banner
 from dmlgen.outputs.render import Templates
 
-VERSION = 1  # of the form of cases.json
-RESULTS = 1  # of the form of results
+CASES = 1  # version of the form of cases.json
+RESULTS = 1  # and of that of results
 LATER = "a later feature level accepts it, and which one DirectML has is not known beforehand"
 UNREAD = "no model of DxDispatch can hold it"
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
@@ -65,7 +65,7 @@ def render(templates: Templates, answered: Iterable[tuple[Case, Answer]], later:
             unread += 1
     lines = ",\n".join(json.dumps(entry, separators=(",", ":"), allow_nan=False) for entry in entries)
     head = json.dumps(banner("specs/"))
-    text = f'{{\n"$comment": {head},\n"version": {VERSION},\n"cases": [\n{lines}\n]\n}}\n'
+    text = f'{{\n"$comment": {head},\n"version": {CASES},\n"cases": [\n{lines}\n]\n}}\n'
     files["cases.json"] = text.encode()
     files["runs.csv"] = _csv(runs)
     files["Run-Cases.ps1"] = templates.render("dxdispatch/Run-Cases.ps1.j2", version_of_results=RESULTS)

@@ -12,6 +12,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.expr.printer import SOURCE
 from dmlgen.names import field_local, pascal, python_variable
+from dmlgen.outputs import dxdispatch
 from dmlgen.outputs.python_printer import InferencePrinter, PythonPrinter, opposite
 from dmlgen.outputs.python_soundness import Soundness, SoundnessView
 from dmlgen.outputs.render import Templates, python_string
@@ -66,6 +67,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "python/dmlops/registry.py.j2", registry=registry, operators=operators, structs=_structs(registry)
     )
     files[f"{package}/make.py"] = templates.render("python/dmlops/make.py.j2", operators=operators)
+    files[f"{package}/dxdispatch/versions.py"] = templates.render(
+        "python/dmlops/dxdispatch/versions.py.j2", cases=dxdispatch.CASES, results=dxdispatch.RESULTS
+    )
     files[f"{package}/structs.py"] = templates.render("python/dmlops/structs.py.j2", structs=values)
     files[f"{package}/rule_texts.py"] = templates.render(
         "python/dmlops/rule_texts.py.j2", rules=_rule_texts(registry), registry=registry

@@ -25,12 +25,12 @@ from ..json_form import to_json
 from ..member import Member
 from ..registry import ALIASES
 from ..tensor import TensorDesc
+from .buffers import buffer_length, buffer_type
 
 Json = dict[str, Any]
 
 UNWRITTEN = 0xC3  # every byte of an output before the operator runs
 SHADERS = "../../shaders"  # as seen from a model
-_BLOCK = 16  # bytes, of which each buffer is a whole number: the largest structure that a shader reads
 _CONSTANTS = 256  # bytes, of which Direct3D 12 wants a constant buffer to be a whole number
 _FIRST_NAMES = {name: alias for alias, name in ALIASES.items()}
 
@@ -60,7 +60,7 @@ def shader_model(desc: Description, inputs: Mapping[str, Any]) -> Json:
     work = planned(desc)
     resources = _tensor_buffers(desc, inputs, work.cleared)
     for name, size in work.scratch.items():
-        words = _padded(size) // 4
+        words = buffer_length(size) // 4
         value = 0 if name in work.cleared else int.from_bytes(bytes([UNWRITTEN] * 4))
         resources[name] = _constant("UINT32", value, words)
     dispatchables: dict[str, Json] = {}
@@ -228,22 +228,19 @@ def _tensor_buffers(desc: Description, inputs: Mapping[str, Any], cleared: Itera
     tensors = dict(tensor_names(desc, "input"))
     buffers: Json = {}
     for name, data in contents(desc, inputs):
-        kind = _stored(tensors[name])
-        content = bytes(data).ljust(_padded(len(data)), b"\0")
+        kind = buffer_type(tensors[name].DataType)
+        content = bytes(data).ljust(buffer_length(len(data)), b"\0")
         buffers[name] = {
             "initialValuesDataType": kind.name,
             "initialValues": [_number(one) for one in np.frombuffer(content, kind.numpy).tolist()],
         }
     for name, tensor in tensor_names(desc, "output"):
-        kind, byte = _stored(tensor), 0 if name in cleared else UNWRITTEN
+        kind, byte = buffer_type(tensor.DataType), 0 if name in cleared else UNWRITTEN
         value = np.frombuffer(bytes([byte] * 8), kind.numpy)[0].item()
-        buffers[name] = _constant(kind.name, value, _padded(tensor.size_in_bytes) // kind.numpy.itemsize)
+        buffers[name] = _constant(
+            kind.name, value, buffer_length(tensor.size_in_bytes) // kind.numpy.itemsize
+        )
     return buffers
-
-
-def _stored(tensor: TensorDesc) -> TensorDataType:
-    """The type that a buffer is written in: the tensor's own, bytes for elements of 4 bits."""
-    return tensor.DataType if tensor.DataType.bits >= 8 else TensorDataType.UINT8
 
 
 def _constant(kind: str, value: float, count: int) -> Json:
@@ -260,10 +257,6 @@ def _bytes_of(resource: Json) -> int:
     values = resource["initialValues"]
     count = values["valueCount"] if isinstance(values, dict) else len(values)
     return int(count) * TensorDataType[resource["initialValuesDataType"]].bits // 8
-
-
-def _padded(size: int) -> int:
-    return -(-max(size, 1) // _BLOCK) * _BLOCK
 
 
 def _number(value: float) -> float | str:

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from ..quoting import cut
+from ..quoting import printable
 from .comparison import Difference, difference, elements_of, largest_file
 from .index import Case, Unreadable, read_bytes, read_json
 
@@ -61,6 +61,7 @@ _BEFORE = re.compile(  # what DxDispatch says where it has not come to the opera
 _CREATING = re.compile("ERROR (?:creating dispatchable|while initializing).*")
 _LONGEST_TEXT = 1 << 20  # bytes of what a run printed that are read
 _LONGEST_RECORD = 1 << 16
+_LONGEST_REASON = 200  # characters
 
 
 def verdicts(cases: list[Case], results: Path) -> Iterator[Run]:
@@ -99,13 +100,13 @@ def _outcome(kind: str, folder: Path) -> _Outcome:
     said = _text(folder / "stderr.txt")
     before = _BEFORE.search(said)
     if before:
-        return _Outcome(Verdict.NOT_RUN, cut(before[0]))
+        return _Outcome(Verdict.NOT_RUN, _start(before[0]))
     creating = _CREATING.search(said)
     if creating:
         return _not_created(kind, said[creating.start() :])
     if status:
         last = said.strip().rpartition("\n")[2]
-        return _Outcome(Verdict.FAILED, f"exit status {status & 0xFFFFFFFF:#010x}: {cut(last)}")
+        return _Outcome(Verdict.FAILED, f"exit status {status & 0xFFFFFFFF:#010x}: {_start(last)}")
     return _Outcome(None)
 
 
@@ -117,7 +118,7 @@ def _not_created(kind: str, said: str) -> _Outcome:
     unsupported = next((code for code in codes if code in _UNSUPPORTED), None)
     if unsupported is not None:
         return _Outcome(Verdict.NOT_RUN, f"the device does not support it: {_UNSUPPORTED[unsupported]}")
-    return _Outcome(Verdict.FAILED, cut(said))
+    return _Outcome(Verdict.FAILED, _start(said))
 
 
 def _compared(case: Case, kind: str, folder: Path) -> Run:
@@ -138,3 +139,8 @@ def _text(path: Path) -> str:
         return ""
     with path.open("rb") as file:
         return file.read(_LONGEST_TEXT).decode("utf-8", "replace")
+
+
+def _start(text: str) -> str:
+    """The beginning of what was printed, as one line."""
+    return printable(text[:_LONGEST_REASON])

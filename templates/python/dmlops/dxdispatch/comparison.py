@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..enums import TensorDataType
 from ..gpu.memory import array_of
 from ..quoting import shown
+from .buffers import buffer_length, buffer_type
 from .index import Output, Unreadable
 
-BLOCK = 16  # bytes, of which each buffer is a whole number
 _HEADER = 1 << 16  # bytes that the head of a file of NumPy's may take
 
 
@@ -34,16 +33,6 @@ class Difference:
         return f"{self.tensor}{list(self.coordinate)} is {self.found}, not {self.expected}{ulp}{others}"
 
 
-def buffer_type(data_type: TensorDataType) -> np.dtype:
-    """The type that models write a buffer in: bytes for elements of 4 bits."""
-    return np.dtype(np.uint8) if data_type.bits < 8 else data_type.numpy
-
-
-def buffer_length(size: int) -> int:
-    """The bytes of the buffer for a tensor of so many."""
-    return -(-max(size, 1) // BLOCK) * BLOCK
-
-
 def largest_file(output: Output) -> int:
     """The bytes that the file of an output has at most."""
     return _HEADER + buffer_length(output.tensor.size_in_bytes)
@@ -61,7 +50,7 @@ def elements_of(output: Output, data: bytes) -> np.ndarray:
         shape, fortran, data_type = read(file)
     except Exception:  # the head is a literal of Python, which fails in many ways
         raise Unreadable(f"{output.file} is no file of NumPy's") from None
-    wanted = buffer_type(output.tensor.DataType)
+    wanted = buffer_type(output.tensor.DataType).numpy
     length = buffer_length(output.tensor.size_in_bytes)
     if data_type != wanted or fortran:
         raise Unreadable(f"{output.file} has elements of {shown(str(data_type))}, not {wanted}")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .index import LARGEST_INDEX, Unreadable, read_bytes, read_json
+from .versions import RESULTS
 
-VERSION = 1
 _LONGEST = 1 << 20
 _LOADED = re.compile(r"- Loaded Version\s*: *(.+)")
 
@@ -70,8 +70,8 @@ def read_environment(results: Path, cases: Path) -> Environment:
             pass
         case _:
             raise Unreadable("run.json is not what Run-Cases.ps1 writes")
-    if version != VERSION:
-        raise Unreadable(f"run.json is not of version {VERSION}")
+    if version != RESULTS:
+        raise Unreadable(f"run.json is not of version {RESULTS}")
     if digest.lower() != hashlib.sha256(read_bytes(cases, LARGEST_INDEX)).hexdigest():
         raise Unreadable("the results are of other cases; name their folder with --cases")
     return Environment(windows, adapter, tuple(adapters), tuple(dependencies))

@@ -13,8 +13,8 @@ from typing import Any
 from ..enums import TensorDataType
 from ..quoting import shown
 from ..tensor import TensorDesc
+from .versions import CASES
 
-VERSION = 1
 LARGEST_INDEX = 1 << 28  # bytes
 LARGEST_BUFFER = 1 << 28
 
@@ -59,8 +59,8 @@ def read_index(path: Path) -> list[Case]:
     content = read_json(path, LARGEST_INDEX)
     if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
         raise Unreadable(f"{path.name} has no list of cases")
-    if content.get("version") != VERSION:
-        raise Unreadable(f"{path.name} is of version {shown(content.get('version'))}; {VERSION} is known")
+    if content.get("version") != CASES:
+        raise Unreadable(f"{path.name} is of version {shown(content.get('version'))}; {CASES} is known")
     cases = []
     for number, one in enumerate(content["cases"]):
         try:
