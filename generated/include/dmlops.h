@@ -17682,10 +17682,23 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter1;
 } dmlops_plan_Activation;
 
+typedef struct dmlops_plan_Window {
+    dmlops_plan_int_8 sizes;
+    int64_t groups;
+    dmlops_plan_int_8 axes;
+    dmlops_plan_int_8 left_first;
+    dmlops_plan_int_8 left_taps;
+    dmlops_plan_int_8 right_first;
+    dmlops_plan_int_8 right_steps;
+    dmlops_plan_int_8 right_taps;
+} dmlops_plan_Window;
+
 typedef struct dmlops_plan_Factors {
+    int applies;
     dmlops_plan_int_8 left;
     dmlops_plan_int_8 right;
     int64_t depth;
+    dmlops_plan_Window window;
 } dmlops_plan_Factors;
 
 typedef struct dmlops_plan_Tensor_16 {
@@ -17901,11 +17914,17 @@ typedef struct dmlops_plan_Matrices {
     int64_t column_axis;
     int64_t rows;
     int64_t columns;
+    int64_t run;
     int64_t depth;
     int64_t count;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
 } dmlops_plan_Matrices;
+
+typedef struct dmlops_plan_TapStep {
+    int is_even;
+    int64_t step;
+} dmlops_plan_TapStep;
 
 typedef struct dmlops_plan_Share {
     dmlops_plan_Tile tile;
@@ -17919,6 +17938,7 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_8 sizes;
     dmlops_plan_int_8 leftSteps;
     dmlops_plan_int_8 rightSteps;
+    dmlops_plan_int_64 window;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     int64_t rank;
@@ -17935,6 +17955,7 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t groupColumns;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
+    dmlops_plan_int_64 tap;
 } dmlops_plan_ContractionParams;
 
 typedef struct dmlops_plan_Switch_8 {
@@ -18352,6 +18373,9 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     for (int64_t i = 0; i < record->rightSteps.count; ++i) {
         dmlops_put_word(planning, record->rightSteps.items[i]);
     }
+    for (int64_t i = 0; i < record->window.count; ++i) {
+        dmlops_put_word(planning, record->window.items[i]);
+    }
     for (int64_t i = 0; i < record->lists.count; ++i) {
         dmlops_put_word(planning, record->lists.items[i]);
     }
@@ -18375,6 +18399,9 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     }
     for (int64_t i = 0; i < record->scalars.count; ++i) {
         dmlops_put_word(planning, record->scalars.items[i]);
+    }
+    for (int64_t i = 0; i < record->tap.count; ++i) {
+        dmlops_put_word(planning, record->tap.items[i]);
     }
 }
 
@@ -18610,17 +18637,35 @@ DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth);
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
+    dmlops_plan_int_8* ones);
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t products);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t axis, int64_t stride);
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t threads,
-    int64_t in_group);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
+    const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -19416,9 +19461,59 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     return made_1;
 }
 
+/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis) {
+    int64_t run = 1;
+    for (int64_t place = 0; place < output->sizes.count; ++place) {
+        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
+        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
+            break;
+        }
+        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+    }
+    return run;
+}
+
+/* The sizes of the output, 1 along some dimensions. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
+    dmlops_plan_int_8* ones) {
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
+        const int64_t size = output->sizes.items[axis];
+        int is_one = 0;
+        for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
+            const int64_t one = ones->items[each_1];
+            is_one = is_one || (axis == one);
+        }
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, is_one ? 1 : size);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
+    }
+    return sizes;
+}
+
+/* Whether tiles take the types, and there is enough to do for them. */
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t products) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    int is_whole = (told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)].bits >= 16) &&
+        (told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)].bits >= 16);
+    is_whole = is_whole && (told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].bits >=
+        16);
+    return told->factors.applies && is_whole && !told->is_double && (products >= 4096);
+}
+
 /* The output as matrices. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader) {
+    if (told->factors.window.sizes.count > 0) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_windowed(planning, told, shader);
+        return made_1;
+    }
     dmlops_plan_Factors factors = told->factors;
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
@@ -19429,25 +19524,195 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     int is_there = (row_axis != -1) && (column_axis != -1);
     int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
     int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), factors.depth);
-    int is_whole = (output.bits >= 16) && (left.bits >= 16) && (right.bits >= 16);
-    int is_worth = is_there && is_whole && !told->is_double && (products >= 4096);
-    dmlops_plan_Side made_1 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, column_axis);
+    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
+    dmlops_plan_Side made_4 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
         factors.depth);
-    dmlops_plan_Side made_2 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
+    dmlops_plan_Side made_5 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
         factors.depth);
-    dmlops_plan_Matrices made_3;
-    made_3.is_worth = is_worth;
-    made_3.sizes = output.sizes;
-    made_3.row_axis = row_axis;
-    made_3.column_axis = column_axis;
-    made_3.rows = rows;
-    made_3.columns = columns;
-    made_3.depth = factors.depth;
-    made_3.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
-    made_3.left = made_1;
-    made_3.right = made_2;
-    return made_3;
+    dmlops_plan_Matrices made_6;
+    made_6.is_worth = is_there && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), factors.depth));
+    made_6.sizes = made_3;
+    made_6.row_axis = row_axis;
+    made_6.column_axis = column_axis;
+    made_6.rows = rows;
+    made_6.columns = columns;
+    made_6.run = (output.strides.items[dmlops_item(planning, column_axis, output.strides.count)] == 1) ? columns : 1;
+    made_6.depth = factors.depth;
+    made_6.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
+    made_6.left = made_4;
+    made_6.right = made_5;
+    return made_6;
+}
+
+/* The step of the left factor from one place of the window to the next. */
+DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor) {
+    int is_even = 1;
+    int is_first = 1;
+    int64_t step = 0;
+    int64_t following = 0;
+    for (int64_t place = 0; place < window->sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
+        if (window->sizes.items[dmlops_item(planning, d, window->sizes.count)] > 1) {
+            int64_t stride = tensor->strides.items[dmlops_item(planning,
+                dmlops_subtract(dmlops_subtract(tensor->strides.count, 1), place), tensor->strides.count)];
+            int64_t own = dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
+                window->left_taps.count)], window->left_first.items[dmlops_item(planning, d,
+                window->left_first.count)]), stride);
+            is_even = is_even && (is_first || (own == following));
+            step = is_first ? own : step;
+            is_first = 0;
+            following = dmlops_multiply(own, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
+        }
+    }
+    dmlops_plan_TapStep made_1;
+    made_1.is_even = is_even;
+    made_1.step = step;
+    return made_1;
+}
+
+/* The output as matrices, with a window: one for each group. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    int64_t row_axis = factors.left.items[dmlops_item(planning, 0, factors.left.count)];
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)], groups);
+    int64_t columns = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes),
+        output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)]);
+    int64_t depth = dmlops_plan_times(planning, factors.depth, dmlops_plan_element_count(planning, &window.sizes));
+    dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, &window, &left);
+    int is_straight = step.is_even;
+    for (int64_t d = 0; d < window.axes.count; ++d) {
+        const int64_t axis = window.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(window.axes.items[dmlops_item(planning, 0,
+            window.axes.count)], d));
+    }
+    int64_t first = dmlops_plan_first_of(planning, &window, &left);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    dmlops_plan_int_64_insert(planning, &others, others.count, left.strides.items[dmlops_item(planning, 0,
+        left.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &others, others.count, step.step);
+    dmlops_plan_int_64_insert(planning, &others, others.count, first);
+    int64_t vector = (left.strides.items[dmlops_item(planning, 1, left.strides.count)] == 1) ? 4 : 1;
+    vector = dmlops_gcd(vector, factors.depth);
+    for (int64_t each_1 = 0; each_1 < others.count; ++each_1) {
+        const int64_t other = others.items[each_1];
+        vector = dmlops_gcd(vector, other);
+    }
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
+    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
+    dmlops_plan_int_8 made_4 = dmlops_plan_axis_steps(planning, &output, row_axis,
+        left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
+    dmlops_plan_Side made_5;
+    made_5.steps = made_4;
+    made_5.depth = left.strides.items[dmlops_item(planning, 1, left.strides.count)];
+    made_5.is_along = 1;
+    made_5.vector = vector;
+    dmlops_plan_int_8 made_6 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
+        factors.right.count)], right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
+    dmlops_plan_Side made_7;
+    made_7.steps = made_6;
+    made_7.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
+    made_7.is_along = 0;
+    made_7.vector = 1;
+    dmlops_plan_Matrices made_8;
+    made_8.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, groups)));
+    made_8.sizes = made_3;
+    made_8.row_axis = row_axis;
+    made_8.column_axis = -1;
+    made_8.rows = rows;
+    made_8.columns = columns;
+    made_8.run = dmlops_plan_side_by_side(planning, &output, row_axis);
+    made_8.depth = depth;
+    made_8.count = groups;
+    made_8.left = made_5;
+    made_8.right = made_7;
+    return made_8;
+}
+
+/* Steps along the dimensions of the output, of which a factor has one. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t axis, int64_t stride) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, (d == axis) ? stride : 0);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
+    }
+    return steps;
+}
+
+/* Where the left factor is read at the first place of the window. */
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor) {
+    int64_t first = 0;
+    for (int64_t d = 0; d < window->left_first.count; ++d) {
+        const int64_t coordinate = window->left_first.items[d];
+        first = dmlops_add(first, dmlops_multiply(coordinate, tensor->strides.items[dmlops_item(planning,
+            dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
+    }
+    return first;
+}
+
+/* The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    int64_t rank = window->sizes.count;
+    for (int64_t what = 0; what < 6; ++what) {
+        for (int64_t d = 0; d < 8; ++d) {
+            int64_t word = 0;
+            if (d < rank) {
+                int64_t dimension = dmlops_add(dmlops_subtract(tensor->sizes.count, rank), d);
+                if (what == 0) {
+                    word = window->sizes.items[dmlops_item(planning, d, window->sizes.count)];
+                } else {
+                    if (what == 1) {
+                        word = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
+                    } else {
+                        if (what == 2) {
+                            word = dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+                                window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
+                                window->right_first.count)]);
+                        } else {
+                            if (what == 3) {
+                                word = dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+                                    window->right_taps.count)], window->right_first.items[dmlops_item(planning, d,
+                                    window->right_first.count)]);
+                            } else {
+                                if (what == 4) {
+                                    word = tensor->sizes.items[dmlops_item(planning, dimension, tensor->sizes.count)];
+                                } else {
+                                    word = tensor->strides.items[dmlops_item(planning, dimension,
+                                        tensor->strides.count)];
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_plan_counted(planning, word));
+        }
+    }
+    return words;
 }
 
 /* The tile that suits the matrices: as large as leaves enough of them. */
@@ -19460,10 +19725,11 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         made_1.threadColumns = 4;
         return made_1;
     }
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
+    int64_t tall = (found->column_axis == -1) ? 64 : 128;
+    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, tall),
         dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
         dmlops_plan_Tile made_2;
-        made_2.rows = 128;
+        made_2.rows = tall;
         made_2.columns = 128;
         made_2.threadRows = 8;
         made_2.threadColumns = 8;
@@ -19477,13 +19743,19 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
     return made_3;
 }
 
+/* Whether a thread works out a sum of its own: groups of channels are too small for tiles. */
+DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    (void)planning;
+    return (found->column_axis == -1) && (found->rows < 4);
+}
+
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found);
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int is_busy = dmlops_multiply(2, groups) >= 512;
+    int is_busy = (dmlops_multiply(2, groups) >= 512) || dmlops_plan_is_direct(planning, found);
     int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
         dmlops_divide(found->depth, 256)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
@@ -19501,14 +19773,10 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
 /* Neighbours along a row that a thread stores at once. */
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output) {
-    if (output->strides.items[dmlops_item(planning, found->column_axis, output->strides.count)] != 1) {
-        return 1;
-    }
-    int64_t vector = dmlops_gcd(4, found->columns);
+    int64_t vector = dmlops_gcd(4, found->run);
     for (int64_t axis = 0; axis < output->strides.count; ++axis) {
         const int64_t stride = output->strides.items[axis];
-        if ((axis != found->column_axis) && (output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] >
-            1)) {
+        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
             vector = dmlops_gcd(vector, stride);
         }
     }
@@ -19518,13 +19786,19 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
 /* One dispatch, two where sums are worked out in parts; the passes of the definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+    if (!found.is_worth) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
     dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (!found.is_worth || (dmlops_plan_times(planning, whole, share.parts) >= INT64_C(2147483648))) {
-        dmlops_plan_definition(planning, told, shader);
+    if (dmlops_plan_times(planning, whole, share.parts) >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_plan_times(planning,
+            whole, share.parts)));
         return;
     }
     dmlops_out_begin(planning);
@@ -19535,11 +19809,17 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         }
     }
     dmlops_plan_Tile tile = share.tile;
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &space, &output.buffer);
     dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
-    dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", found.left.vector);
+    if (found.column_axis == -1) {
+        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, 16) == 0));
+    } else {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
+    }
+    dmlops_out_define(planning, "", "LEFT_VECTOR", dmlops_plan_is_direct(planning, &found) ? 1 : found.left.vector);
     dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found.left.is_along);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", found.right.vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found.right.is_along);
@@ -19550,61 +19830,84 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share.parts > 1));
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
+    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
         whole), share.parts) : 8, 0);
-    dmlops_out_bind(planning, &made_3);
+    dmlops_out_bind(planning, &made_2);
     dmlops_out_share(planning);
-    int64_t threads = dmlops_divide(dmlops_multiply(tile.rows, tile.columns), dmlops_multiply(tile.threadRows,
-        tile.threadColumns));
-    int64_t groups = dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across), found.count),
-        share.parts);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (share.parts > 1) ? 1 : dmlops_plan_stored_at_once(planning,
-        &found, &output));
-    dmlops_out_define(planning, "", "PASS", shader->contracted.number);
-    dmlops_plan_dispatch_contraction(planning, told, &found, &share, &known, dmlops_multiply(groups, threads), threads);
+    int64_t number = shader->contracted.number;
+    if (dmlops_plan_is_direct(planning, &found)) {
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 2), whole);
+        return;
+    }
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across),
+        found.count), share.parts), dmlops_plan_threads_of(planning, &tile));
+    dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
     if (share.parts > 1) {
-        dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
-        dmlops_out_define(planning, "", "PASS", dmlops_add(shader->contracted.number, 1));
-        dmlops_plan_dispatch_contraction(planning, told, &found, &share, &known, whole, 256);
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 1), whole);
     }
 }
 
-/* A dispatch of so many threads; a second one waits for the first. */
+/* Threads in a group that works out a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
+    (void)planning;
+    return dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->threadRows,
+        tile->threadColumns));
+}
+
+/* Pass `number`, by so many threads; a second one waits for the first. */
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t threads,
-    int64_t in_group) {
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    for (int64_t axis = 0; axis < found->sizes.count; ++axis) {
-        const int64_t size = found->sizes.items[axis];
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, ((axis != found->row_axis) && (axis !=
-            found->column_axis)) ? size : 1);
-    }
-    int64_t rank = sizes.count;
-    while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
-    }
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
+    const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    int is_tiled_pass = number == contracted.number;
+    int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
+    int stores_all = is_tiled_pass && (share->parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
-        const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
+        : 1);
+    dmlops_plan_int_64 window;
+    window.count = 0;
+    dmlops_plan_int_64 tap;
+    tap.count = 0;
+    if (factors.window.sizes.count > 0) {
+        dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &factors.window,
+            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)]);
+        window = made_1;
+        dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
+        int64_t shift = dmlops_subtract(made_2.step, dmlops_multiply(factors.depth, found->left.depth));
+        dmlops_plan_int_64 made_3;
+        made_3.count = 0;
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(dmlops_plan_first_of(planning,
+            &factors.window, &left), INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(shift, INT64_C(4294967296)));
+        tap = made_3;
     }
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
-        const int64_t step = found->right.steps.items[each_4];
-        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_plan_int_8 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = 0; each_5 < found->left.steps.count; ++each_5) {
+        const int64_t step = found->left.steps.items[each_5];
+        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_int_8 made_6;
+    made_6.count = 0;
+    for (int64_t each_7 = 0; each_7 < found->right.steps.count; ++each_7) {
+        const int64_t step = found->right.steps.items[each_7];
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
     dmlops_plan_ContractionParams params;
-    params.sizes = sizes;
-    params.leftSteps = made_1;
-    params.rightSteps = made_3;
+    params.sizes = found->sizes;
+    params.leftSteps = made_4;
+    params.rightSteps = made_6;
+    params.window = window;
     params.lists = known->lists;
     params.activations = known->activations;
-    params.rank = rank;
+    params.rank = output.sizes.count;
     params.matrices = found->count;
     params.matrixRows = found->rows;
     params.matrixColumns = found->columns;
@@ -19618,8 +19921,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     params.groupColumns = groups.columns;
     params.elements = told->elements;
     params.scalars = known->scalars;
+    params.tap = tap;
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, share->parts > 1);
+    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
 }
 
 /* A dispatch. */
@@ -22306,7 +22610,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, dmlops_convolution_bounds},
     1,
     {17, dmlops_convolution_activations},
-    {-1, 0, 0, 0},
+    {1, 1, 0, 3},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -22365,8 +22669,80 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    told.factors.applies = dmlops_enum(&desc->Direction) == 0 /* FORWARD */;
+    dmlops_list list_9;
+    list_9.count = 0;
+    dmlops_push(&list_9, 1);
+    dmlops_push(&list_9, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.left, &list_9);
+    dmlops_list list_10;
+    list_10.count = 0;
+    dmlops_push(&list_10, 0);
+    dmlops_push(&list_10, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.right, &list_10);
+    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
+    dmlops_list list_11;
+    list_11.count = 0;
+    dmlops_append(&list_11, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.window.sizes, &list_11);
+    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_list list_12;
+    list_12.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list_12, dmlops_add(at_v2, 2));
+    }
+    dmlops_tell_list(planning, &told.factors.window.axes, &list_12);
+    dmlops_list list_13;
+    list_13.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        int64_t choice_15;
+        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
+            dmlops_list list_14;
+            list_14.count = 0;
+            dmlops_append(&list_14, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+            choice_15 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list_14.values, list_14.count, at_v2), 1), 0);
+        } else {
+            choice_15 = 0;
+        }
+        dmlops_push(&list_13, choice_15);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_first, &list_13);
+    dmlops_list list_16;
+    list_16.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        int64_t choice_18;
+        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
+            dmlops_list list_17;
+            list_17.count = 0;
+            dmlops_append(&list_17, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+            choice_18 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list_17.values, list_17.count, at_v2), 1), 1);
+        } else {
+            choice_18 = 1;
+        }
+        dmlops_push(&list_16, choice_18);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_taps, &list_16);
+    dmlops_list list_19;
+    list_19.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list_19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_first, &list_19);
+    dmlops_list list_20;
+    list_20.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list_20, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_steps, &list_20);
+    dmlops_list list_21;
+    list_21.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list_21, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_taps, &list_21);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_convolution_shader);
+    dmlops_plan_contraction(planning, &told, &dmlops_convolution_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
@@ -22413,6 +22789,7 @@ memset(&told, 0, sizeof told);
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_integer(planning, &told.numbers, let_K);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    told.factors.applies = 1;
     dmlops_list list_2;
     list_2.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
