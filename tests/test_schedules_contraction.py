@@ -14,7 +14,7 @@ from dmlops import TensorDesc, gpu, reference
 from dmlops.definition import Evaluation
 from dmlops.gpu.plans import contraction
 from gpu_device import device, run_in_guard_zones
-from schedule_cases import Variant, described, module
+from schedule_cases import SPECS, Variant, described, module
 
 __all__ = ["device"]
 
@@ -103,6 +103,53 @@ def test_what_nearly_is_a_contraction_is_none(output: str, kept: str, tmp_path: 
     assert one.form is None
 
 
+SPEC = (SPECS / "operators/matrix/convolution.yaml").read_text(encoding="utf-8")
+CONVOLUTION = SPEC[SPEC.index("compute:") : SPEC.index("\nerrata:")]
+
+
+def convolved(tmp_path: Path, old: str, new: str) -> Variant:
+    """A convolution with something else in the place of a text."""
+    assert old in CONVOLUTION
+    return Variant(tmp_path, "CONVOLUTION", CONVOLUTION.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        (
+            "InputTensor[[at[0], source(k)] + place(w)] * filter(k, w)",
+            "filter(k, w) * InputTensor[[at[0], source(k)] + place(w)]",
+        ),
+        ("at[d + 2] * Strides[d] + w[d] * Dilations[d]", "w[d] * Dilations[d] + Strides[d] * at[d + 2]"),
+        ("w[d] * Dilations[d]", "w[d]"),
+    ],
+    ids=["as it is", "turned round", "added otherwise", "without dilations"],
+)
+def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) -> None:
+    found = convolved(tmp_path, old, new).operator.contraction
+    assert found is not None and found.window is not None
+    assert (found.left.tensor, found.right.tensor) == ("FilterTensor", "InputTensor")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("for k in range(inputs) if hits(w)", "for k in range(inputs) if hits(w) and w[0] != 1"),
+        ("for k in range(inputs) if hits(w)", "for k in range(1, inputs) if hits(w)"),
+        ('total: "sum(', 'total: "max('),
+        ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if"),
+        ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w"),
+        ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w"),
+    ],
+    ids=["with a gap", "without a channel", "greatest", "squares of places", "of three", "of squares"],
+)
+def test_what_nearly_is_a_window_of_sums_is_none(old: str, new: str, tmp_path: Path) -> None:
+    one = convolved(tmp_path, old, new)
+    assert one.operator.contraction is None
+    assert one.kernel is None
+
+
 def product(
     a: TensorDesc, b: TensorDesc, c: TensorDesc | None, turns: str = "NN", activation: Any = None
 ) -> Any:
@@ -132,6 +179,51 @@ CASES = {
 }  # fmt: skip
 
 
+def convolution(data: TensorDesc, weights: TensorDesc, *, bias: bool = True, **members: Any) -> Any:
+    dims = len(data.Sizes) - 2
+    each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1, "OutputPadding": 0}
+    lists = {name: [members.pop(name, value)] * dims for name, value in each.items()}
+    usual = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1, "DimensionCount": dims}
+    added = TensorDesc(data.DataType, (1, weights.Sizes[0]) + (1,) * dims) if bias else None
+    tensors = {"InputTensor": data, "FilterTensor": weights, "BiasTensor": added}
+    return dmlops.Convolution(**tensors, **lists, **{**usual, **members}).infer()
+
+
+WINDOWS = {
+    "whole places": convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3)),
+    "few channels, mirrored": convolution(
+        of("FLOAT16", 1, 3, 11, 9), of("FLOAT16", 24, 3, 3, 5), Mode="CONVOLUTION", Strides=2, bias=False
+    ),
+    "one place": convolution(
+        of("FLOAT32", 2, 32, 6, 8), of("FLOAT32", 20, 32, 1, 1), StartPadding=0, EndPadding=0
+    ),
+    "groups, dilated, with gaps": convolution(
+        of("FLOAT32", 2, 24, 7, 7, strides=(2000, 80, 11, 1)), of("FLOAT32", 32, 12, 3, 3),
+        Dilations=2, GroupCount=2,
+    ),
+    "three dimensions, padded": convolution(
+        of("FLOAT32", 1, 4, 5, 6, 7), of("FLOAT32", 24, 4, 2, 3, 3), OutputPadding=1
+    ),
+    "channel by channel, activated": convolution(
+        of("FLOAT16", 2, 8, 12, 13), of("FLOAT16", 8, 1, 3, 3), GroupCount=8,
+        FusedActivation=dmlops.make.activation_relu(),
+    ),
+    "in parts": convolution(of("FLOAT32", 1, 64, 6, 6), of("FLOAT32", 36, 64, 3, 3)),
+}  # fmt: skip
+
+
+def test_which_windows_are_worth_a_tile() -> None:
+    passes = {name: gpu.planned(desc).dispatches[0].defines["PASS"] for name, desc in WINDOWS.items()}
+    assert all(desc.validate("6.4") == [] for desc in WINDOWS.values())
+    assert passes == {name: 3 if name.startswith("channel") else 1 for name in WINDOWS}
+    assert len(gpu.planned(WINDOWS["in parts"]).dispatches) == 2
+    back = convolution(
+        of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 16, 20, 3, 3), Direction="BACKWARD", bias=False
+    )
+    gaps = convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3, strides=(200, 10, 4, 1)))
+    assert {gpu.planned(one).dispatches[0].defines["PASS"] for one in (back, gaps)} == {0}
+
+
 def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     for desc in CASES.values():
         assert desc.validate("6.4") == []
@@ -154,7 +246,7 @@ def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
 
 def check(device: Any, desc: Any) -> None:
     rng = np.random.default_rng(5)
-    tensors = {name: getattr(desc, name) for name in ("ATensor", "BTensor", "CTensor")}
+    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
     inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
     expected = reference.run(desc, inputs)["OutputTensor"]
     found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
@@ -167,6 +259,11 @@ def check(device: Any, desc: Any) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_tiles_give_what_the_reference_gives(name: str, device: Any) -> None:
     check(device, CASES[name])
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_tiles_with_a_window_do_so_too(name: str, device: Any) -> None:
+    check(device, WINDOWS[name])
 
 
 def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,25 @@
 //
 //   PASS       what is written:
 //              0 OutputTensor
+//              1 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
+//              2 OutputTensor from these parts
+//              3 OutputTensor, where groups of channels are too small for tiles
+// In passes from 1 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
+// FilterTensor and InputTensor:
+//   ROW_AXIS   the dimension of the output that counts their rows
+//   WINDOW_RANK  dimensions of the window
+//   WINDOW_AXIS  the dimension of the output along which the first of them goes
+//   WHOLE_TAPS  1 if a tile's products are all at one place of the window, else 0
+//   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
+//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
+//   TILE_ROWS  rows of a tile, which a group works out
+//   TILE_COLUMNS  its columns
+//   TILE_DEPTH  products that are added to each of its elements at once
+//   THREAD_ROWS  rows of a tile that a thread works out, in fours
+//   THREAD_COLUMNS  its columns of these, in fours
+//   TILES_WALKED  rows of tiles that are walked together
+//   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -50,10 +69,21 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<FILTER_STORED> filterTensor : register(t1);
+#if PASS >= 1
+typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
+typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef FILTER_STORED LeftBuffer;
+typedef INPUT_STORED RightBuffer;
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<LeftBuffer> filterTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+[[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
 struct Activation
 {
@@ -63,8 +93,55 @@ struct Activation
     int reserved;
 };
 
-[[vk::binding(4, 0)]] cbuffer Params : register(b0)
+[[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
+#if PASS >= 1
+    int4 sizes[2];
+    int4 leftSteps[2];
+    int4 rightSteps[2];
+    int4 windowSizes[2];
+    int4 windowFirst[2];
+    int4 windowSteps[2];
+    int4 windowTaps[2];
+    int4 windowLimits[2];
+    int4 windowStrides[2];
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 filterSizes[2];
+    int4 filterStrides[2];
+    int4 biasSizes[2];
+    int4 biasStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 outputPadding[2];
+    int4 groupCount[2];
+    int4 groupCount2[2];
+    int4 strides[2];
+    int4 dilations[2];
+    int4 startPadding[2];
+    int4 window[2];
+    int4 inputSizes2[2];
+    Activation activations[ACTIVATION_COUNT];
+    int rank;  // entries of sizes
+    uint matrices;
+    uint matrixRows;
+    uint matrixColumns;
+    uint matrixDepth;  // products of a sum
+    uint leftDepthStep;  // from one product to the next
+    uint rightDepthStep;
+    uint partDepth;  // products of a part of a sum
+    uint parts;
+    uint tilesDown;  // of a matrix
+    uint tilesAcross;
+    uint groupColumns;  // thread groups along x
+    int isForward;
+    int isConvolution;
+    int inputs;
+    int inputDimensionCount;
+    uint channels;
+    uint leftFirst;
+    uint leftTapShift;
+#else
     int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
@@ -90,6 +167,8 @@ struct Activation
     int isForward;
     int isConvolution;
     int inputs;
+    int inputDimensionCount;
+#endif
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -1166,14 +1245,446 @@ REAL_VALUE Chosen5(List at)
     return (REAL_VALUE)0.0f;
 }
 
+bool AnyOf2(List at)
+{
+    const int v0First = 0;
+    const int v0Last = inputDimensionCount;
+    bool result = false;
+    [loop]
+    for (int v0 = v0First; v0 < v0Last; v0++)
+    {
+        result = result || (Entry(at, (v0 + 2)) >= (Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH), (v0 + 2)) - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), v0)));
+    }
+    return result;
+}
+
+List Entries5(List at)
+{
+    List result = (List)0;
+    result.length = BIAS_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < BIAS_SIZES_LENGTH; v0++)
+        result.entries[v0] = (((v0 == 1) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), v0) != 1)) ? Entry(at, 1) : 0);
+    return result;
+}
+
+REAL_VALUE Chosen6(List at)
+{
+    if ((BIAS_PRESENT != 0))
+    {
+        return (REAL_VALUE)ReadBias(Entries5(at));
+    }
+    return (REAL_VALUE)0.0f;
+}
+
+#if PASS >= 1
+// The coordinate of an element
+List PlaceOf(uint number, uint y, uint x)
+{
+    List at = (List)0;
+    at.length = rank;
+    uint rest = x;
+    [unroll]
+    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    {
+        const uint size = (uint)sizes[d / 4][d % 4];
+        const uint above = d > 0 ? rest / size : 0;
+        at.entries[d] = (int)(rest - above * size);
+        rest = above;
+    }
+    at.entries[ROW_AXIS] = (int)(number * matrixRows + y);
+    return at;
+}
+
+// An element, made of its sum
+OUTPUT_VALUE Finished(List at, float total)
+{
+    return (OUTPUT_VALUE)RoundingOnce(Activate((((AnyOf2(at) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
+}
+
+uint OffsetOf(List at)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    return offset;
+}
+
+// Where a part of a sum lies in scratch
+uint PartOf(uint part, uint number, uint y, uint x)
+{
+    return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
+}
+
+// The last pass: a thread adds up the parts of one sum, in order
+void AddParts(uint item)
+{
+    if (item >= matrices * matrixRows * matrixColumns)
+        return;
+    const uint column = item % matrixColumns;
+    const uint above = item / matrixColumns;  // rows before
+    const uint number = above / matrixRows;
+    const List at = PlaceOf(number, above - number * matrixRows, column);
+    float total = 0;
+    for (uint part = 0; part < parts; part++)
+        total += asfloat(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
+    outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+}
+
+// Where the window lies on the right factor for one column: its first coordinates, and the offset without them
+struct Pixel
+{
+    uint base;
+    int first[WINDOW_RANK];
+    bool isThere;
+};
+
+Pixel PixelOf(uint number, uint x)
+{
+    const List at = PlaceOf(number, 0, x);
+    Pixel pixel;
+    pixel.isThere = x < matrixColumns;
+    pixel.base = number * channels * rightDepthStep;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
+    [unroll]
+    for (int e = 0; e < WINDOW_RANK; e++)
+        pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+    return pixel;
+}
+
+// The offset at a place of the window, the first channel's; whether that is inside
+uint Reached(Pixel pixel, uint tap, out bool isInside)
+{
+    uint offset = pixel.base;
+    isInside = pixel.isThere;
+    [unroll]
+    for (int d = WINDOW_RANK - 1; d >= 0; d--)
+    {
+        const uint size = (uint)windowSizes[d / 4][d % 4];
+        const uint above = d > 0 ? tap / size : 0;
+        const int place = pixel.first[d] + (int)(tap - above * size) * windowTaps[d / 4][d % 4];
+        isInside = isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
+        offset += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        tap = above;
+    }
+    return offset;
+}
+
+// The place of the window to which a product belongs, in a tile that begins with another one
+uint TapOf(uint begin, uint product)
+{
+#if WHOLE_TAPS
+    return begin / channels;
+#else
+    return product / channels;
+#endif
+}
+
+// Where the left factor begins for a group of channels
+uint LeftFirst(uint number)
+{
+    return leftFirst + number * matrixRows * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+}
+
+// Each sum by a thread of its own
+void AddDirectly(uint item)
+{
+    if (item >= matrices * matrixRows * matrixColumns)
+        return;
+    const uint x = item % matrixColumns;
+    const uint above = item / matrixColumns;
+    const uint number = above / matrixRows, y = above - number * matrixRows;
+    const Pixel pixel = PixelOf(number, x);
+    const uint base = LeftFirst(number) + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint taps = matrixDepth / channels;
+    float total = 0;
+    for (uint tap = 0; tap < taps; tap++)
+    {
+        bool isInside;
+        const uint offset = Reached(pixel, tap, isInside);
+        if (isInside)
+        {
+            const uint from = base + tap * (channels * leftDepthStep + leftTapShift);
+            for (uint k = 0; k < channels; k++)
+            {
+                const float weight = (float)filterTensor[from + k * leftDepthStep];
+                total = mad(weight, (float)inputTensor[offset + k * rightDepthStep], total);
+            }
+        }
+    }
+    const List at = PlaceOf(number, y, x);
+    outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+}
+#endif
+#if PASS == 1
+
+typedef vector<float, LEFT_VECTOR> LeftVector;
+static const uint leftLines = TILE_ROWS;
+static const uint leftPitch = leftLines / 4 + 1;  // one more, against bank conflicts
+static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
+static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 LeftPlace(uint number)
+{
+#if LEFT_ALONG
+    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
+#else
+    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
+#endif
+}
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number) + uint2(first, product);
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
+            next[i] = (LeftVector)filterTensor[(base + place.x * step + place.y * leftDepthStep + TapOf(product, place.y) * leftTapShift) / LEFT_VECTOR];
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftEach])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number);
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+        {
+#if LEFT_ALONG
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif LEFT_VECTOR == 4
+            leftTile[place.y * leftPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+typedef vector<float, RIGHT_VECTOR> RightVector;
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightPitch = rightLines / 4 + 1;  // one more, against bank conflicts
+static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
+static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 rightTile[TILE_DEPTH * rightPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 RightPlace(uint number)
+{
+#if RIGHT_ALONG
+    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
+#else
+    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
+#endif
+}
+
+// A thread gathers elements of one column, zeros outside. Channels of one place of the window lie at even steps.
+void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, out RightVector next[rightEach])
+{
+#if WHOLE_TAPS
+    bool isInside;
+    const uint tap = product / channels;
+    const uint offset = Reached(pixel, tap, isInside) + (product - tap * channels) * rightDepthStep;
+#endif
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint k = RightPlace(thread + i * NUM_THREADS).y;
+        next[i] = (RightVector)0;
+#if WHOLE_TAPS
+        if (isInside && product < end)
+            next[i] = (RightVector)inputTensor[offset + k * rightDepthStep];
+#else
+        bool isInside;
+        const uint tap = (product + k) / channels;
+        const uint offset = Reached(pixel, tap, isInside) + (product + k - tap * channels) * rightDepthStep;
+        if (isInside && product + k < end)
+            next[i] = (RightVector)inputTensor[offset];
+#endif
+    }
+}
+
+void PutRight(uint thread, RightVector next[rightEach])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = RightPlace(number);
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+        {
+#if RIGHT_ALONG
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif RIGHT_VECTOR == 4
+            rightTile[place.y * rightPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+// Stores what threads have of some neighbouring columns: the elements, or parts of their sums
+void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
+{
+    if (x >= matrixColumns)
+        return;
+    List places[OUTPUT_VECTOR];
+    uint e;
+    [unroll]
+    for (e = 0; e < OUTPUT_VECTOR; e++)
+        places[e] = PlaceOf(number, 0, x + e);
+    const int firstRow = places[0].entries[ROW_AXIS];
+    [unroll]
+    for (uint i = 0; i < THREAD_ROWS; i++)
+    {
+        const uint y = top + i / 4 * 16 + i % 4;
+        if (y >= matrixRows)
+            continue;
+#if IN_PARTS
+        scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
+#else
+        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        [unroll]
+        for (e = 0; e < OUTPUT_VECTOR; e++)
+        {
+            places[e].entries[ROW_AXIS] = firstRow + (int)y;
+            elements[e] = Finished(places[e], totals[i][e]);
+        }
+        outputTensor[OffsetOf(places[0]) / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+    }
+}
+
+// A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
+// A tile of the factors passes through registers into group memory, and the next is read while this one is used.
+void Contract(uint item, uint thread)
+{
+    const uint tiles = tilesDown * tilesAcross;
+    if (item >= tiles * matrices * parts)
+        return;
+    const uint tile = item % tiles;
+    const uint number = item / tiles % matrices;
+    const uint part = item / tiles / matrices;
+
+    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    const uint span = TILES_WALKED * tilesAcross;
+    const uint firstDown = tile / span * TILES_WALKED;
+    const uint high = min(tilesDown - firstDown, TILES_WALKED);
+    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
+    const uint left = tile % span / high * TILE_COLUMNS;
+
+    const uint leftBase = LeftFirst(number);
+    const Pixel rightBase = PixelOf(number, left + thread % TILE_COLUMNS);
+
+    const uint wave = thread / 32, lane = thread % 32;
+    const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
+    const uint rowFour = wave / wavesAcross * THREAD_ROWS + lane / 16 * 2 + lane % 2;
+    const uint columnFour = wave % wavesAcross * (2 * THREAD_COLUMNS) + lane / 2 % 8;
+    float4 totals[THREAD_ROWS][THREAD_COLUMNS / 4];
+    {
+        [unroll]
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
+                totals[i][j] = float4(0, 0, 0, 0);
+    }
+
+    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    LeftVector nextLeft[leftEach];
+    RightVector nextRight[rightEach];
+    FetchLeft(thread, leftBase, top, begin, end, nextLeft);
+    FetchRight(thread, rightBase, left, begin, end, nextRight);
+    PutLeft(thread, nextLeft);
+    PutRight(thread, nextRight);
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    {
+        FetchLeft(thread, leftBase, top, product, end, nextLeft);
+        FetchRight(thread, rightBase, left, product, end, nextRight);
+        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // the next values are read while these are used
+        [unroll]
+        for (uint k = 0; k <= TILE_DEPTH; k++)
+        {
+            uint i, j;
+            if (k < TILE_DEPTH)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS / 4; i++)
+                    a[k % 2][i] = leftTile[k * leftPitch + rowFour + i * 4];
+                [unroll]
+                for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                    b[k % 2][j] = rightTile[k * rightPitch + columnFour + j * 8];
+            }
+            if (k > 0)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS; i++)
+                    [unroll]
+                    for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                        totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
+            }
+        }
+        if (product >= end)
+            break;
+        GroupMemoryBarrierWithGroupSync();
+        PutLeft(thread, nextLeft);
+        PutRight(thread, nextRight);
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    [unroll]
+    for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
+    {
+        float some[THREAD_ROWS][OUTPUT_VECTOR];
+        [unroll]
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint e = 0; e < OUTPUT_VECTOR; e++)
+                some[i][e] = totals[i][c / 4][c % 4 + e];
+        StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
+    }
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 1
+    Contract(group.y * groupColumns + group.x, thread);
+#elif PASS == 2
+    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#elif PASS == 3
+    AddDirectly((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(((Chosen(at)) + (Chosen5(at))), 0), OUTPUT_BITS));
+#endif
 #endif
 }

@@ -15,7 +15,7 @@
 //              1 OutputTensor
 //              2 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
 //              3 OutputTensor from these parts
-// In passes 2 and 3 only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
+// In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // ATensor and BTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
 //   COLUMN_AXIS  the one that counts their columns
@@ -1127,7 +1127,17 @@ REAL_VALUE Chosen3(List at)
 // The coordinate of an element
 List PlaceOf(uint number, uint y, uint x)
 {
-    List at = Unflat((int)number, ListOf(sizes[0], sizes[1], rank));
+    List at = (List)0;
+    at.length = rank;
+    uint rest = number;
+    [unroll]
+    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    {
+        const uint size = (uint)sizes[d / 4][d % 4];
+        const uint above = d > 0 ? rest / size : 0;
+        at.entries[d] = (int)(rest - above * size);
+        rest = above;
+    }
     at.entries[ROW_AXIS] = (int)y;
     at.entries[COLUMN_AXIS] = (int)x;
     return at;
@@ -1285,22 +1295,34 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
-// Four neighbours along a row: what they are, or parts of their sums
-void StoreFour(uint part, uint number, uint y, uint x, float4 totals)
+// Stores what threads have of some neighbouring columns: the elements, or parts of their sums
+void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
 {
+    if (x >= matrixColumns)
+        return;
+    List places[OUTPUT_VECTOR];
+    uint e;
     [unroll]
-    for (uint e = 0; e < 4; e += OUTPUT_VECTOR)
+    for (e = 0; e < OUTPUT_VECTOR; e++)
+        places[e] = PlaceOf(number, 0, x + e);
+    const int firstRow = places[0].entries[ROW_AXIS];
+    [unroll]
+    for (uint i = 0; i < THREAD_ROWS; i++)
     {
-        if (y >= matrixRows || x + e >= matrixColumns)
+        const uint y = top + i / 4 * 16 + i % 4;
+        if (y >= matrixRows)
             continue;
 #if IN_PARTS
-        scratch[PartOf(part, number, y, x + e)] = asuint(totals[e]);
+        scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
 #else
         vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
         [unroll]
-        for (uint i = 0; i < OUTPUT_VECTOR; i++)
-            elements[i] = Finished(PlaceOf(number, y, x + e + i), totals[e + i]);
-        outputTensor[OffsetOf(PlaceOf(number, y, x + e)) / OUTPUT_VECTOR] = (OutputBuffer)elements;
+        for (e = 0; e < OUTPUT_VECTOR; e++)
+        {
+            places[e].entries[ROW_AXIS] = firstRow + (int)y;
+            elements[e] = Finished(places[e], totals[i][e]);
+        }
+        outputTensor[OffsetOf(places[0]) / OUTPUT_VECTOR] = (OutputBuffer)elements;
 #endif
     }
 }
@@ -1390,10 +1412,16 @@ void Contract(uint item, uint thread)
     }
 
     [unroll]
-    for (uint i = 0; i < THREAD_ROWS; i++)
+    for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
+    {
+        float some[THREAD_ROWS][OUTPUT_VECTOR];
         [unroll]
-        for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
-            StoreFour(part, number, top + (rowFour + i / 4 * 4) * 4 + i % 4, left + (columnFour + j * 8) * 4, totals[i][j]);
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint e = 0; e < OUTPUT_VECTOR; e++)
+                some[i][e] = totals[i][c / 4][c % 4 + e];
+        StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
+    }
 }
 #endif
 

@@ -574,7 +574,7 @@ class _DispatchPrinter(CPrinter):
             self._scalar_told("&told.numbers", inlined(one.node))
         if shader.contracted is not None:
             for name, node in shader.contracted.told.items():
-                kind: object = INT if node.type == ir.INT else ListOf(INT, 8)
+                kind: object = ListOf(INT, 8) if node.type == ir.INTS else INT
                 self.tell_role(f"factors.{name}", kind, inlined(node))
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:

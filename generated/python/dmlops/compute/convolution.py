@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import elements as f
 from ..definition import (
+    Contracted,
     Defined,
     Evaluation,
     Pass,
@@ -86,7 +87,20 @@ def define(e: Evaluation) -> None:
         "isForward": lambda: desc.Direction == ConvolutionDirection.FORWARD,
         "isConvolution": lambda: desc.Mode == ConvolutionMode.CONVOLUTION,
         "inputs": lambda: inputs(),
+        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount - 2,
         "dims": lambda: dims(),
+        "contraction.applies": lambda: desc.Direction == ConvolutionDirection.FORWARD,
+        "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount),
+        "contraction.right": lambda: (0, desc.OutputTensor.DimensionCount),
+        "contraction.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
+        "contraction.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
+        "contraction.window.groups": lambda: desc.GroupCount,
+        "contraction.window.axes": lambda: tuple(v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "contraction.window.left_first": lambda: tuple(entry(desc.FilterTensor.Sizes[2:], v2) - 1 - 0 if desc.Mode == ConvolutionMode.CONVOLUTION else 0 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "contraction.window.left_taps": lambda: tuple(entry(desc.FilterTensor.Sizes[2:], v2) - 1 - 1 if desc.Mode == ConvolutionMode.CONVOLUTION else 1 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "contraction.window.right_first": lambda: tuple(0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2) for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "contraction.window.right_steps": lambda: tuple(1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2) for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "contraction.window.right_taps": lambda: tuple(0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2) for v2 in range(desc.InputTensor.DimensionCount - 2)),
     }
 
 
@@ -102,6 +116,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    contracted=Contracted(1, "FilterTensor", "InputTensor", "OutputTensor"),
     lists=(
         ("ints", "outputPadding", "OUTPUT_PADDING"),
         ("ints", "groupCount", "GROUP_COUNT"),
@@ -118,6 +133,7 @@ SHADER = Shader(
         ("int", "isForward"),
         ("int", "isConvolution"),
         ("int", "inputs"),
+        ("int", "inputDimensionCount"),
     ),
     bounds=(
         ("dims", "DIMS"),

@@ -48,6 +48,7 @@ def define(e: Evaluation) -> None:
         "r2": lambda: r() - 1,
         "k2": lambda: k2(),
         "beta": lambda: e.as_single(f.single(desc.Beta)),
+        "contraction.applies": lambda: True,
         "contraction.left": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)) + ((desc.OutputTensor.DimensionCount - 2, desc.OutputTensor.DimensionCount) if desc.TransA == MatrixTransform.NONE else (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 2)),
         "contraction.right": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)) + ((desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 1) if desc.TransB == MatrixTransform.NONE else (desc.OutputTensor.DimensionCount - 1, desc.OutputTensor.DimensionCount)),
         "contraction.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - (1 if desc.TransA == MatrixTransform.NONE else 2)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
@@ -27,6 +27,9 @@ from dmlgen.schedules.schedule import Contraction
 from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
+WINDOW = ("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides")
+TAP = ("channels", "leftFirst", "leftTapShift")
+"""Constants of a contraction with a window, as its planner gives them."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,16 @@ class ContractedPass:
     @property
     def told(self) -> Mapping[str, ir.Expr]:
         """What the planner is told, by name."""
-        told = self.contraction
-        return {"left": told.left.places, "right": told.right.places, "depth": told.depth}
+        told, window = self.contraction, self.contraction.window
+        found = {
+            "applies": told.when,
+            "left": told.left.places,
+            "right": told.right.places,
+            "depth": told.depth,
+        }
+        if window is not None:
+            found |= {f"window.{one.name}": getattr(window, one.name) for one in fields(window)}
+        return found
 
 
 @dataclass(frozen=True)
@@ -146,6 +157,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 def definition_params(plans: Plans, shader: DefinitionShader, record: str = "DefinitionParams") -> Params:
     """The constants of the shader: lists fill two vectors each."""
     tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
+    windowed = shader.contracted is not None and shader.contracted.contraction.window is not None
     kept = [f"{kept.name}Sizes" for kept in shader.kept]
     firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
     lists = [Constant("int4", name, "2", 8) for name in (*tensors, *kept)]
@@ -159,6 +171,8 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
         record,
         {
             **{name: [Constant("int4", name, "2", 8)] for name in ("sizes", "leftSteps", "rightSteps")},
+            "window": [Constant("int4", name, "2", 8) for name in WINDOW if windowed],
+            "tap": [Constant("uint", name) for name in TAP if windowed],
             "lists": lists,
             "activations": activations,
             "elements": [Constant("uint2", one.name) for one in shader.known_elements],

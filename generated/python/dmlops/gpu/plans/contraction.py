@@ -4,7 +4,8 @@
 
 The output is seen as matrices. Of the dimensions that only the left factor has, the longest counts their
 rows, of those that only the right one has, the longest counts their columns; all other dimensions count
-matrices, along which a factor may have a step of 0.
+matrices, along which a factor may have a step of 0. With a window, each group of channels is a matrix, and
+all dimensions but that of the channels count columns.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ from .definition import (
     Eight,
     Known,
     Lists,
+    Window,
+    counted,
     plan_definition,
     space_of,
     tell_known,
 )
 from .loops import Words, ceil_div, check_span, element_count, grid, times
 from .planning import Planning
-from .told import Signed, Sizes, Tensor
+from .reasons import Reason
+from .told import NO_MEMBER, Signed, Sizes, Tensor
 
 LEAST_PRODUCTS = 4096  # of all sums of a matrix; below, the definition itself is as good
 DEPTH = 16  # of a tile
@@ -35,7 +39,8 @@ FEW_ROWS = 32
 MANY_TILES = 256  # of the large kind, which keep a large GPU busy
 ENOUGH_GROUPS = 512  # where sums have to be worked out in parts for that
 LEAST_PART = 256  # products in a part of a sum
-SUM_THREADS = 256
+DIRECT_ROWS = 4  # of a group of channels: fewer are no tile
+SINGLE_THREADS = 256  # in a group, where each works out a sum of its own or adds up one in parts
 
 
 class Tile(NamedTuple):
@@ -60,18 +65,31 @@ class Side(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """The output as matrices. `is_worth`: tiles are faster than the definition."""
+    """The output as matrices. `is_worth`: tiles are faster than the definition.
+
+    `sizes` are those of the output, 1 along rows, and along columns unless there is a window. `run` are the
+    neighbours along a row that lie side by side in the output.
+    """
 
     is_worth: bool
-    sizes: Sizes
+    sizes: Eight
     row_axis: int
     column_axis: int
     rows: int
     columns: int
+    run: int
     depth: int
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     left: Side
     right: Side
+
+
+class TapStep(NamedTuple):
+    """How far apart elements of the left factor are at neighbouring places of the window, counted row by row.
+    `is_even`: that is always the same."""
+
+    is_even: bool
+    step: int
 
 
 class Share(NamedTuple):
@@ -86,10 +104,11 @@ class Share(NamedTuple):
 
 class ContractionParams(NamedTuple):
     sizes: Eight
-    "of the output, 1 along rows and columns: what is left counts matrices"
+    "of the output, 1 along rows, and along columns without a window; lists fill two vectors"
     leftSteps: Eight
-    "from one element of the output to the next; lists fill two vectors"
+    "from one element of the output to the next"
     rightSteps: Eight
+    window: Annotated[list[int], 64]
     lists: Lists
     activations: Annotated[list[int], 32]
     rank: Signed
@@ -112,6 +131,7 @@ class ContractionParams(NamedTuple):
     "thread groups along x"
     elements: Words
     scalars: Words
+    tap: Words
 
 
 def is_read(places: Sizes, axis: int) -> bool:
@@ -154,8 +174,40 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
     return Side(steps, step, is_along, vector)
 
 
+def side_by_side(output: Tensor, row_axis: int) -> int:
+    """How many elements lie side by side in the output, as loops over its last dimensions reach them."""
+    run = 1
+    for place in range(len(output.sizes)):
+        axis = len(output.sizes) - 1 - place
+        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
+            break
+        run *= output.sizes[axis]
+    return run
+
+
+def boxed(output: Tensor, ones: Sizes) -> Eight:
+    """The sizes of the output, 1 along some dimensions."""
+    sizes: Eight = []
+    for axis, size in enumerate(output.sizes):
+        is_one = any(axis == one for one in ones)
+        sizes.append(1 if is_one else size)
+    while len(sizes) < 8:
+        sizes.append(0)
+    return sizes
+
+
+def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
+    """Whether tiles take the types, and there is enough to do for them."""
+    contracted = shader.contracted
+    is_whole = told.tensors[contracted.left].bits >= 16 and told.tensors[contracted.right].bits >= 16
+    is_whole = is_whole and told.tensors[contracted.output].bits >= 16
+    return told.factors.applies and is_whole and not told.is_double and products >= LEAST_PRODUCTS
+
+
 def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     """The output as matrices."""
+    if len(told.factors.window.sizes) > 0:
+        return windowed(told, shader)
     factors, contracted = told.factors, shader.contracted
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     output = told.tensors[contracted.output]
@@ -164,16 +216,14 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     is_there = row_axis != NONE and column_axis != NONE
     rows = output.sizes[row_axis] if is_there else 1
     columns = output.sizes[column_axis] if is_there else 1
-    products = times(times(rows, columns), factors.depth)
-    is_whole = output.bits >= 16 and left.bits >= 16 and right.bits >= 16
-    is_worth = is_there and is_whole and not told.is_double and products >= LEAST_PRODUCTS
     return Matrices(
-        is_worth,
-        output.sizes,
+        is_there and is_tiled(told, shader, times(times(rows, columns), factors.depth)),
+        boxed(output, [row_axis, column_axis]),
         row_axis,
         column_axis,
         rows,
         columns,
+        columns if output.strides[column_axis] == 1 else 1,
         factors.depth,
         element_count(output.sizes) // (rows * columns),
         side_of(left, factors.left, output.sizes, row_axis, factors.depth),
@@ -181,13 +231,110 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     )
 
 
+def tap_step(window: Window, tensor: Tensor) -> TapStep:
+    """The step of the left factor from one place of the window to the next."""
+    is_even, is_first = True, True
+    step, following = 0, 0
+    for place in range(len(window.sizes)):
+        d = len(window.sizes) - 1 - place
+        if window.sizes[d] > 1:
+            stride = tensor.strides[len(tensor.strides) - 1 - place]
+            own = (window.left_taps[d] - window.left_first[d]) * stride
+            is_even = is_even and (is_first or own == following)
+            step = own if is_first else step
+            is_first = False
+            following = own * window.sizes[d]
+    return TapStep(is_even, step)
+
+
+def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
+    """The output as matrices, with a window: one for each group."""
+    factors, window, contracted = told.factors, told.factors.window, shader.contracted
+    left, right = told.tensors[contracted.left], told.tensors[contracted.right]
+    output = told.tensors[contracted.output]
+    row_axis, groups = factors.left[0], max(window.groups, 1)
+    rows = output.sizes[row_axis] // groups
+    columns = element_count(output.sizes) // output.sizes[row_axis]
+    depth = times(factors.depth, element_count(window.sizes))
+    step = tap_step(window, left)
+    is_straight = step.is_even
+    for d, axis in enumerate(window.axes):
+        is_straight = is_straight and axis == window.axes[0] + d
+    first = first_of(window, left)
+    others: Words = [left.strides[0], step.step, first]
+    vector = 4 if left.strides[1] == 1 else 1
+    vector = gcd(vector, factors.depth)
+    for other in others:
+        vector = gcd(vector, other)
+    return Matrices(
+        is_straight and is_tiled(told, shader, times(times(rows, columns), depth * groups)),
+        boxed(output, [row_axis]),
+        row_axis,
+        NONE,
+        rows,
+        columns,
+        side_by_side(output, row_axis),
+        depth,
+        groups,
+        Side(axis_steps(output, row_axis, left.strides[0]), left.strides[1], True, vector),
+        Side(axis_steps(output, factors.right[0], right.strides[0]), right.strides[1], False, 1),
+    )
+
+
+def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
+    """Steps along the dimensions of the output, of which a factor has one."""
+    steps: Eight = [stride if d == axis else 0 for d in range(len(output.sizes))]
+    while len(steps) < 8:
+        steps.append(0)
+    return steps
+
+
+def first_of(window: Window, tensor: Tensor) -> int:
+    """Where the left factor is read at the first place of the window."""
+    first = 0
+    for d, coordinate in enumerate(window.left_first):
+        first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
+    return first
+
+
+def window_words(out: Planning, window: Window, tensor: Tensor) -> Annotated[list[int], 64]:
+    """The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides."""
+    words: Annotated[list[int], 64] = []
+    rank = len(window.sizes)
+    for what in range(6):
+        for d in range(8):
+            word = 0
+            if d < rank:
+                dimension = len(tensor.sizes) - rank + d
+                if what == 0:
+                    word = window.sizes[d]
+                elif what == 1:
+                    word = window.right_first[d]
+                elif what == 2:
+                    word = window.right_steps[d] - window.right_first[d]
+                elif what == 3:
+                    word = window.right_taps[d] - window.right_first[d]
+                elif what == 4:
+                    word = tensor.sizes[dimension]
+                else:
+                    word = tensor.strides[dimension]
+            words.append(counted(out, word))
+    return words
+
+
 def tile_for(found: Matrices) -> Tile:
     """The tile that suits the matrices: as large as leaves enough of them."""
     if found.rows <= FEW_ROWS:
         return Tile(16, 128, 4, 4)
-    if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= MANY_TILES:
-        return Tile(128, 128, 8, 8)
+    tall = 64 if found.column_axis == NONE else 128  # gathering takes registers
+    if times(ceil_div(found.rows, tall) * ceil_div(found.columns, 128), found.count) >= MANY_TILES:
+        return Tile(tall, 128, 8, 8)
     return Tile(64, 64, 8, 4)
+
+
+def is_direct(found: Matrices) -> bool:
+    """Whether a thread works out a sum of its own: groups of channels are too small for tiles."""
+    return found.column_axis == NONE and found.rows < DIRECT_ROWS
 
 
 def share_of(found: Matrices) -> Share:
@@ -195,7 +342,7 @@ def share_of(found: Matrices) -> Share:
     tile = tile_for(found)
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
-    is_busy = 2 * groups >= ENOUGH_GROUPS
+    is_busy = 2 * groups >= ENOUGH_GROUPS or is_direct(found)
     parts = 1 if is_busy else max(min(ceil_div(ENOUGH_GROUPS, groups), found.depth // LEAST_PART), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), DEPTH), 1) * DEPTH
     parts = max(ceil_div(found.depth, products), 1)
@@ -204,11 +351,9 @@ def share_of(found: Matrices) -> Share:
 
 def stored_at_once(found: Matrices, output: Tensor) -> int:
     """Neighbours along a row that a thread stores at once."""
-    if output.strides[found.column_axis] != 1:
-        return 1
-    vector = gcd(4, found.columns)
+    vector = gcd(4, found.run)
     for axis, stride in enumerate(output.strides):
-        if axis != found.column_axis and output.sizes[axis] > 1:
+        if output.sizes[axis] > 1 and stride >= found.run:
             vector = gcd(vector, stride)
     return 4 if vector == 4 else 1
 
@@ -216,22 +361,31 @@ def stored_at_once(found: Matrices, output: Tensor) -> int:
 def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """One dispatch, two where sums are worked out in parts; the passes of the definition where those are as
     good."""
+    window = told.factors.window
     found = matrices_of(told, shader)
+    if not found.is_worth:
+        plan_definition(out, told, shader)
+        return
     share = share_of(found)
     output = told.tensors[shader.contracted.output]
     whole = element_count(output.sizes)
-    if not found.is_worth or times(whole, share.parts) >= MAX_COUNT:
-        plan_definition(out, told, shader)
-        return
+    if times(whole, share.parts) >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * times(whole, share.parts))
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
             check_span(out, tensor)
     tile = share.tile
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    space = space_of(told, shader, 0)
+    known = tell_known(out, told, shader, 0, space, output.buffer)
     out.define("ROW_AXIS", found.row_axis)
-    out.define("COLUMN_AXIS", found.column_axis)
-    out.define("LEFT_VECTOR", found.left.vector)
+    if found.column_axis == NONE:
+        out.define("WINDOW_RANK", len(window.sizes))
+        out.define("WINDOW_AXIS", window.axes[0])
+        out.define("WHOLE_TAPS", int(told.factors.depth % DEPTH == 0))
+    else:
+        out.define("COLUMN_AXIS", found.column_axis)
+    out.define("LEFT_VECTOR", 1 if is_direct(found) else found.left.vector)
     out.define("LEFT_ALONG", int(found.left.is_along))
     out.define("RIGHT_VECTOR", found.right.vector)
     out.define("RIGHT_ALONG", int(found.right.is_along))
@@ -245,42 +399,56 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     out.bind(out.scratch(4 * whole * share.parts if share.parts > 1 else 8))
     out.share()
 
-    threads = tile.rows * tile.columns // (tile.threadRows * tile.threadColumns)
-    groups = share.down * share.across * found.count * share.parts
-    out.define("OUTPUT_VECTOR", 1 if share.parts > 1 else stored_at_once(found, output))
-    out.define("PASS", shader.contracted.number)
-    dispatch_contraction(out, told, found, share, known, groups * threads, threads)
+    number = shader.contracted.number
+    if is_direct(found):
+        dispatch_contraction(out, told, shader, found, share, known, number + 2, whole)
+        return
+    threads = share.down * share.across * found.count * share.parts * threads_of(tile)
+    dispatch_contraction(out, told, shader, found, share, known, number, threads)
     if share.parts > 1:
-        out.define("OUTPUT_VECTOR", 1)
-        out.define("PASS", shader.contracted.number + 1)
-        dispatch_contraction(out, told, found, share, known, whole, SUM_THREADS)
+        dispatch_contraction(out, told, shader, found, share, known, number + 1, whole)
+
+
+def threads_of(tile: Tile) -> int:
+    """Threads in a group that works out a tile."""
+    return tile.rows * tile.columns // (tile.threadRows * tile.threadColumns)
 
 
 def dispatch_contraction(
     out: Planning,
     told: Definition,
+    shader: DefinitionShader,
     found: Matrices,
     share: Share,
     known: Known,
+    number: int,
     threads: int,
-    in_group: int,
 ) -> None:
-    """A dispatch of so many threads; a second one waits for the first."""
-    sizes: Eight = []
-    for axis, size in enumerate(found.sizes):
-        sizes.append(size if axis != found.row_axis and axis != found.column_axis else 1)
-    rank = len(sizes)
-    while len(sizes) < 8:
-        sizes.append(0)
+    """Pass `number`, by so many threads; a second one waits for the first."""
+    contracted, factors = shader.contracted, told.factors
+    output = told.tensors[contracted.output]
+    is_tiled_pass = number == contracted.number
+    in_group = threads_of(share.tile) if is_tiled_pass else SINGLE_THREADS
+    stores_all = is_tiled_pass and share.parts == 1
     groups = grid(out, threads, in_group, 1)
+    out.define("PASS", number)
     out.define("NUM_THREADS", in_group)
+    out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
+    window: Annotated[list[int], 64] = []
+    tap: Words = []
+    if len(factors.window.sizes) > 0:
+        window = window_words(out, factors.window, told.tensors[contracted.right])
+        left = told.tensors[contracted.left]
+        shift = tap_step(factors.window, left).step - factors.depth * found.left.depth
+        tap = [factors.depth, first_of(factors.window, left) % 2**32, shift % 2**32]
     params = ContractionParams(
-        sizes,
+        found.sizes,
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
+        window,
         known.lists,
         known.activations,
-        rank,
+        len(output.sizes),
         found.count,
         found.rows,
         found.columns,
@@ -294,5 +462,6 @@ def dispatch_contraction(
         groups.columns,
         told.elements,
         known.scalars,
+        tap,
     )
-    out.dispatch(params, groups, share.parts > 1)
+    out.dispatch(params, groups, number == contracted.number + 1)

@@ -92,16 +92,37 @@ class Activation(NamedTuple):
     parameter1: int
 
 
-class Factors(NamedTuple):
-    """What is read for the products of a contraction, each sum of which has `depth` of them.
+class Window(NamedTuple):
+    """A box of `sizes` over which the products of a contraction run, too; no sizes where there is none.
 
-    For each dimension of a factor, the dimension of the output whose coordinate is taken, or the output's
-    dimension count where it is the number of the product; what is greater stands for 0.
+    For each of its dimensions, in which the last ones of the factors are read: the output's dimension in
+    `axes`, and the coordinates where the output's and the window's are 0 (`first`), where the output's is 1
+    (`steps`), and where the window's is 1 (`taps`).
     """
 
+    sizes: Sizes
+    groups: int
+    axes: Sizes
+    left_first: Sizes
+    left_taps: Sizes
+    right_first: Sizes
+    right_steps: Sizes
+    right_taps: Sizes
+
+
+class Factors(NamedTuple):
+    """What is read for the products of a contraction, each sum of which has `depth` of them, or so many at
+    each place of the window. `applies`: it is one.
+
+    For each dimension of a factor, those of the window apart, the dimension of the output whose coordinate is
+    taken, or the output's dimension count where it is the number of the product; more stands for 0.
+    """
+
+    applies: bool
     left: Sizes
     right: Sizes
     depth: int
+    window: Window
 
 
 class Definition(NamedTuple):
