@@ -411,17 +411,19 @@ PARTS = {
 }
 
 
-def children(node: Expr | Loop | Each) -> Iterator[Expr]:
+def children(node: Expr | Loop | Each) -> list[Expr]:
     """The direct sub-expressions, in the order in which they are written; not the body of a function."""
+    found: list[Expr] = []
     for name in PARTS[type(node)]:
         value = getattr(node, name)
-        if isinstance(value, tuple):
+        if type(value) in _EXPRESSIONS:
+            found.append(value)
+        elif isinstance(value, tuple):
             for item in value:
-                yield from children(item) if isinstance(item, Each) else (item,)
-        elif type(value) in _EXPRESSIONS:
-            yield value
+                found += children(item) if isinstance(item, Each) else (item,)
         elif isinstance(value, Loop):
-            yield from children(value)
+            found += children(value)
+    return found
 
 
 def walk(node: Expr) -> Iterator[Expr]:
@@ -430,7 +432,7 @@ def walk(node: Expr) -> Iterator[Expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += reversed(list(children(node)))
+        waiting += reversed(children(node))
 
 
 def varies(node: Expr) -> bool:
