@@ -40,7 +40,7 @@ def _schema(shape: Shape, definitions: Schema) -> Schema:
         case Form(type=type_):
             name = type_.__name__
             if name not in definitions:
-                definitions[name] = {}  # keeps its place while the form is under way
+                definitions[name] = {}  # so that a form which holds itself ends
                 definitions[name] = _form(shape, definitions)
             return {"$ref": f"#/definitions/{name}"}
         case Either(shapes=(Form() as first, Form() as second)):
@@ -75,10 +75,9 @@ def _form(form: Form, definitions: Schema) -> Schema:
     if form.others is None:
         schema["additionalProperties"] = False
     else:
-        table = form.others[1]
-        schema |= _table(table.key, table.value, definitions) | _size(
-            table.size, "Properties", len(form.required)
-        )
+        _, table = form.others
+        schema |= _table(table.key, table.value, definitions)
+        schema |= _size(table.size, "Properties", len(form.required))
         schema["propertyNames"] = {"anyOf": [{"enum": list(form.keys)}, schema["propertyNames"]]}
     return schema | ({"required": list(form.required)} if form.required else {})
 

@@ -344,18 +344,18 @@ class OutputDefinitions:
     outputs: Mapping[str, ir.Expr]
     classes: Mapping[str, str]
 
-    @property
-    def functions(self) -> Iterator[ir.Function]:
+    @cached_property
+    def functions(self) -> tuple[ir.Function, ...]:
         """The functions that it uses, each once."""
         todo = [part for tensor in self.tensors for part in (tensor.sizes, tensor.value)]
         todo += self.outputs.values()
-        seen: set[ir.Function] = set()
-        while todo:
-            for part in ir.walk(todo.pop(0)):
-                if isinstance(part, ir.Apply) and part.function not in seen:
-                    seen.add(part.function)
+        found: dict[ir.Function, None] = {}
+        for value in todo:  # which grows by the bodies; functions cannot be recursive
+            for part in ir.walk(value):
+                if isinstance(part, ir.Apply) and part.function not in found:
+                    found[part.function] = None
                     todo.append(part.function.body)
-                    yield part.function
+        return tuple(found)
 
     @property
     def whole(self) -> Iterator[ir.Expr]:

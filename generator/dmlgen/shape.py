@@ -34,8 +34,6 @@ from dmlgen.text import Text
 
 JsonType: TypeAlias = Literal["string", "boolean", "integer", "number", "null", "array", "object"]
 
-OTHERS: Literal["others"] = "others"
-
 
 @dataclass(frozen=True)
 class Record:
@@ -44,7 +42,7 @@ class Record:
     node: source.Mapping = field(repr=False, compare=False)
 
     def place(self, *keys: str) -> Position:
-        """Where the value below these keys stands; what would have it where one is absent."""
+        """Where the value below these keys stands, or the innermost mapping that lacks its key."""
         node: Node = self.node
         for key in keys:
             node = (node.get(key) if isinstance(node, source.Mapping) else None) or node
@@ -53,7 +51,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression that the whole text matches, and words for what does: "lower case, as in axis"."""
+    """A regular expression that a whole text matches, and words for it: "lower case, as in axis"."""
 
     text: str
     words: str = ""
@@ -89,6 +87,14 @@ class Range:
 
 
 @dataclass(frozen=True)
+class _Others:
+    """The mark of a field that takes all keys which no other field does."""
+
+
+OTHERS = _Others()
+
+
+@dataclass(frozen=True)
 class Leaf:
     """A single value: one of the `choices`, if there are any, else of one of the types."""
 
@@ -109,6 +115,8 @@ class Anything:
 
 @dataclass(frozen=True)
 class List:
+    """A list of items of one shape."""
+
     item: Shape
     size: Size = Size()
     types: tuple[JsonType, ...] = ("array",)
@@ -182,12 +190,12 @@ def form_of(type_: type) -> Form:
             continue
         shape, notes = _annotated(_given(hints[one.name]) if one.default is None else hints[one.name])
         required = one.default is MISSING and one.default_factory is MISSING
-        texts = [note for note in notes if isinstance(note, str) and note is not OTHERS]
+        meaning = next((note for note in reversed(notes) if isinstance(note, str)), "")
         if OTHERS in notes:
             assert isinstance(shape, Table)
             others = one.name, shape
         else:
-            keys[one.name.removesuffix("_")] = Key(one.name, shape, required, texts[-1] if texts else "")
+            keys[one.name.removesuffix("_")] = Key(one.name, shape, required, meaning)
     return Form(type_, keys, others)
 
 

@@ -48,19 +48,25 @@ class Scalar(Generic[V]):
         Folding and indentation change white space only, so the n-th visible character of the value is the
         n-th one of the file. Where escapes break that rule, it is the start of the scalar.
         """
-        value, raw = str(self.value), self.raw
-        body = raw.index("\n") if raw[:1] in ("|", ">") else int(self.quoted)
-        end = len(raw) - int(self.quoted)
-        visible = [index for index in range(body, end) if not raw[index].isspace()]
-        if [raw[index] for index in visible] != [char for char in value if not char.isspace()] or not visible:
+        raw, visible = self.raw, self._visible
+        if not visible:
             return self.position
-        nth = sum(not char.isspace() for char in value[:offset])
+        nth = sum(not char.isspace() for char in str(self.value)[:offset])
         index = visible[nth] if nth < len(visible) else visible[-1] + 1
         line_start = raw.rfind("\n", 0, index) + 1
         if line_start == 0:
             return Position(self.position.file, self.position.line, self.position.column + index)
         line = self.position.line + raw.count("\n", 0, index)
         return Position(self.position.file, line, index - line_start + 1)
+
+    @cached_property
+    def _visible(self) -> list[int]:
+        """Where in `raw` the visible characters of a string value stand; none where escapes hide that."""
+        raw = self.raw
+        body = raw.index("\n") if raw[:1] in ("|", ">") else int(self.quoted)
+        visible = [n for n in range(body, len(raw) - int(self.quoted)) if not raw[n].isspace()]
+        is_plain = [raw[n] for n in visible] == [char for char in str(self.value) if not char.isspace()]
+        return visible if is_plain else []
 
     def plain(self) -> V:
         return self.value

@@ -404,27 +404,35 @@ Expr: TypeAlias = (
 
 
 _EXPRESSIONS = frozenset(get_args(Expr))
-_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (*_EXPRESSIONS, Loop, Each)}
+# The fields that may hold expressions: those that are no names, types and operators.
+PARTS = {
+    kind: tuple(field.name for field in fields(kind) if field.name not in ("name", "type", "op", "kind"))
+    for kind in (*_EXPRESSIONS, Loop, Each)
+}
 
 
-def children(node: Expr | Loop | Each) -> Iterator[Expr]:
+def children(node: Expr | Loop | Each) -> list[Expr]:
     """The direct sub-expressions, in the order in which they are written; not the body of a function."""
-    for name in _NAMES[type(node)]:
+    found: list[Expr] = []
+    for name in PARTS[type(node)]:
         value = getattr(node, name)
-        if isinstance(value, tuple):
+        if type(value) in _EXPRESSIONS:
+            found.append(value)
+        elif isinstance(value, tuple):
             for item in value:
-                yield from children(item) if isinstance(item, Each) else (item,)
-        elif type(value) in _EXPRESSIONS:
-            yield value
+                found += children(item) if isinstance(item, Each) else (item,)
         elif isinstance(value, Loop):
-            yield from children(value)
+            found += children(value)
+    return found
 
 
 def walk(node: Expr) -> Iterator[Expr]:
     """The expression and all its sub-expressions, outermost first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
 
 
 def varies(node: Expr) -> bool:

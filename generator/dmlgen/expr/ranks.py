@@ -8,7 +8,8 @@ is not judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
@@ -173,6 +174,16 @@ class Lengths:
                 return None
 
 
+_COMPARISONS: Mapping[ir.CompareOp, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
 def holds(node: ir.Expr, lengths: Lengths) -> bool | None:
     """Whether a rule's condition on dimension counts holds; None for any other condition."""
     match node:
@@ -180,7 +191,7 @@ def holds(node: ir.Expr, lengths: Lengths) -> bool | None:
             a, b = lengths.value(left, {}), lengths.value(right, {})
             if a is None or b is None:
                 return None
-            return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op]
+            return _COMPARISONS[op](a, b)
         case ir.Compare(op="==", left=left, right=right) if left.type == ir.INTS:
             a, b = lengths.length(left, {}), lengths.length(right, {})
             return False if a is not None and b is not None and a != b else None
@@ -192,6 +203,7 @@ def combinations(
     ranks: Mapping[str, tuple[int, ...]], members: Mapping[str, str], conditions: tuple[ir.Expr, ...]
 ) -> list[Counts]:
     """The combinations of dimension counts that no condition excludes; of many, some that have each count."""
+    conditions = tuple(one for one in conditions if isinstance(one, ir.Compare))
     choices = {**ranks, **{name: tuple(range(MAX_RANK + 1)) for name in set(members.values())}}
     every = list(islice(_allowed(choices, ranks, members, conditions), MAX_COMBINATIONS + 1))
     if len(every) <= MAX_COMBINATIONS:
@@ -216,19 +228,25 @@ def _allowed(
     choices: Mapping[str, tuple[int, ...]],
     ranks: Mapping[str, object],
     members: Mapping[str, str],
-    conditions: tuple[ir.Expr, ...],
+    conditions: Sequence[ir.Expr],
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[Counts]:
     """Counts are chosen one after the other; a condition is judged as soon as all that it needs is chosen."""
     counts = _counts(chosen, ranks, members)
-    if any(holds(condition, Lengths(counts, {})) is False for condition in conditions):
-        return
+    lengths = Lengths(counts, {})
+    undecided: list[ir.Expr] = []
+    for condition in conditions:
+        held = holds(condition, lengths)
+        if held is False:
+            return
+        if held is None:
+            undecided.append(condition)
     if len(chosen) == len(choices):
         yield counts
         return
     name = list(choices)[len(chosen)]
     for count in choices[name]:
-        yield from _allowed(choices, ranks, members, conditions, {**chosen, name: count})
+        yield from _allowed(choices, ranks, members, undecided, {**chosen, name: count})
 
 
 def _counts(chosen: Mapping[str, int], ranks: Mapping[str, object], members: Mapping[str, str]) -> Counts:

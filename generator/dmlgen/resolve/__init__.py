@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from dmlgen.resolve.general import General
 from dmlgen.resolve.merge import merged
 from dmlgen.resolve.operators import erratum, resolve_operator
 from dmlgen.resolve.rules import tensor_rules
-from dmlgen.source import Mapping, Scalar
+from dmlgen.source import Mapping, Node, Scalar
 from dmlgen.written import FILES
 
 T = TypeVar("T")
@@ -41,9 +42,10 @@ def load_registry(specs: Path) -> Registry:
             path = specs / "counterparts" / f"{name}.yaml"
             others[name] = _document(written.Counterparts, specs, path)
     documents: dict[Path, written.Operator] = {}
+    shared = _Shared(specs)
     for path in sorted((specs / "operators").rglob("*.yaml")):
         with faults:
-            documents[path] = _operator_document(specs, path)
+            documents[path] = shared.completed(source.load(path, specs))
     if len(files) < len(general_names) or 0 < len(others) < len(INTERFACE_FILES):
         faults.stop()
     general, tensor = None, None
@@ -91,29 +93,33 @@ def _document(type_: type[T], specs: Path, path: Path) -> T:
     return decode(type_, source.load(path, specs))
 
 
-def _operator_document(specs: Path, path: Path) -> written.Operator:
-    """An operator's file, together with the shared files that its `like` and `uses` name."""
-    node = source.load(path, specs)
-    like = node.get("like") if isinstance(node, Mapping) else None
-    if isinstance(node, Mapping) and isinstance(like, Scalar):
-        shared = source.load(_shared(specs, specs / "shared", like), specs)
-        node = merged(shared, node) if isinstance(shared, Mapping) else shared
-    operator = decode(written.Operator, node)
-    if not isinstance(operator.compute, written.Definition):
-        return operator
-    folder = specs / "shared" / "definitions"
-    paths = [_shared(specs, folder, name) for name in operator.compute.uses]
-    used = [decode(written.Definitions, source.load(path, specs)) for path in paths]
-    return replace(operator, compute=_with_shared(operator.compute, used))
+class _Shared:
+    """The files that operators share, each read once."""
 
+    def __init__(self, specs: Path) -> None:
+        self.specs = specs
+        self.file = cache(lambda name: source.load(specs / "shared" / f"{name}.yaml", specs))
+        self.definitions = cache(lambda name: decode(written.Definitions, self.file(name)))
 
-def _shared(specs: Path, folder: Path, name: Scalar[Any]) -> Path:
-    """The file of a folder that a scalar names."""
-    names = sorted(file.stem for file in folder.glob("*.yaml"))
-    if name.value not in names:
-        message = f"there is no {folder.relative_to(specs).as_posix()}/{name.value}.yaml"
-        raise fault(name.position, "unknown-name", message, nearest(str(name.value), names))
-    return folder / f"{name.value}.yaml"
+    def completed(self, node: Node) -> written.Operator:
+        """What an operator's file says, together with the files that its `like` and `uses` name."""
+        like = node.get("like") if isinstance(node, Mapping) else None
+        if isinstance(node, Mapping) and isinstance(like, Scalar):
+            shared = self.file(self.known(like))
+            node = merged(shared, node) if isinstance(shared, Mapping) else shared
+        operator = decode(written.Operator, node)
+        if not isinstance(operator.compute, written.Definition):
+            return operator
+        used = [self.definitions(self.known(name, "definitions/")) for name in operator.compute.uses]
+        return replace(operator, compute=_with_shared(operator.compute, used))
+
+    def known(self, name: Scalar[Any], folder: str = "") -> str:
+        """The name of a shared file that a scalar names."""
+        names = sorted(file.stem for file in (self.specs / "shared" / folder).glob("*.yaml"))
+        if name.value not in names:
+            message = f"there is no shared/{folder}{name.value}.yaml"
+            raise fault(name.position, "unknown-name", message, nearest(str(name.value), names))
+        return f"{folder}{name.value}"
 
 
 def _with_shared(own: written.Definition, used: Sequence[written.Definitions]) -> written.Definition:

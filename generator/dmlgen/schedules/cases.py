@@ -8,7 +8,7 @@ are equal after that, as far as forms need it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -232,18 +232,18 @@ class Writer:
 def _rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
     """The expression with each of its direct parts written anew; it has no loops."""
     changes: dict[str, Any] = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, ir.Expr):
-            changes[field.name] = write(value)
-        elif isinstance(value, tuple):
-            changes[field.name] = tuple(map(write, value))
+    for name in ir.PARTS[type(node)]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            changes[name] = tuple(map(write, value))
+        elif type(value) in ir.PARTS:
+            changes[name] = write(value)
     return replace(node, **changes) if changes else node
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
     """A truth value that its parts decide, or that is known where it stands."""
-    if node in known:
+    if known and node in known:  # a hash takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:
         case ir.Compare(op="==" | "!=" as op, left=ir.EnumValue() as a, right=ir.EnumValue() as b):
