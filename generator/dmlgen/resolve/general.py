@@ -10,6 +10,7 @@ from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.parse import Scope
+from dmlgen.general_rules import GENERAL_RULES
 from dmlgen.registry import (
     Enum,
     EnumEntry,
@@ -22,7 +23,6 @@ from dmlgen.registry import (
     Provenance,
     Role,
     Rule,
-    Stage,
     Struct,
 )
 from dmlgen.resolve.nodes import (
@@ -42,22 +42,7 @@ from dmlgen.source import Entry, Mapping, Scalar
 
 FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
 
-# The values that outputs have at hand where they report a general rule, or add a general hint.
-_VALUES = {
-    "type": {"value"},
-    "feature-level": {"value"},
-    "since": {"operator", "since", "level"},
-    "required": {"member", "operator"},
-    "type-of-member": {"member", "value", "choices"},
-    "integer-range": {"member", "value", "least", "most", "type"},
-    "enum-value": {"member", "value", "type"},
-    "scalar-range": {"member", "value", "least", "most", "type"},
-    "array-length": {"member", "value", "count", "choices"},
-    "fused-activation": {"member", "value", "operator", "choices"},
-    "fused-activation-tensors": {"member"},
-    "dimension-count": {"member", "value", "level", "choices"},
-    "data-type": {"member", "value", "level", "choices"},
-}
+# The values that outputs have at hand where they add a general hint.
 _HINT_VALUES: dict[str, set[str]] = {
     "broadcast": {"expected"},
     "rank": set(),
@@ -66,8 +51,6 @@ _HINT_VALUES: dict[str, set[str]] = {
 }
 
 _DATA_TYPES = 32  # bits of the masks in which the header and its validators hold data types
-
-_BUILT_IN_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 
 
 class General:
@@ -121,7 +104,7 @@ class General:
         self.operator_rules = tuple(
             self._operator_rule(node) for node in mappings(files["rules"], "operator")
         )
-        missing = sorted(_VALUES.keys() - {rule.slug for rule in self.operator_rules})
+        missing = sorted(GENERAL_RULES.keys() - {rule.slug for rule in self.operator_rules})
         if missing:
             where = place(files["rules"], "operator")
             raise fault(where, "missing", f"the general rule {missing[0]} is missing")
@@ -221,13 +204,14 @@ class General:
 
     def _operator_rule(self, node: Mapping) -> Rule:
         slug = text(node, "id")
-        if slug not in _VALUES:
+        if slug not in GENERAL_RULES:
             unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
-            raise fault(place(node, "id"), "unknown-name", unknown, nearest(slug, _VALUES))
+            raise fault(place(node, "id"), "unknown-name", unknown, nearest(slug, GENERAL_RULES))
+        general = GENERAL_RULES[slug]
         return Rule(
             id=f"DML-OPERATOR-{slug}",
             slug=slug,
-            stage=_BUILT_IN_STAGES.get(slug, Stage.STRUCTURE),
+            stage=general.stage,
             summary=free_text(node, "summary"),
             checks=(),
             since=self.levels[0],
@@ -235,8 +219,8 @@ class General:
             form=cast(Form, text(node, "form", "any")),
             source="docs",
             position=node.position,
-            message=message(node, "message", _VALUES[slug]),
-            hint=message(node, "hint", {*_VALUES[slug], "needed"}),
+            message=message(node, "message", general.values),
+            hint=message(node, "hint", {*general.values, "needed"}),
         )
 
 
