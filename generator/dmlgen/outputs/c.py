@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from dmlgen.lint import all_rules
@@ -52,7 +53,6 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     ]
     tensor_code = Code(registry, None)
     tensor = tensor_rules_view(registry, tensor_code, functions)
-    slots = [programs.slots for programs in (*code, tensor_code)]
     dispatch_functions: set[str] = set()
     dispatch = dispatches(registry, plans_of(templates.directory), dispatch_functions)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
@@ -84,15 +84,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
         functions=functions,
         dispatch_functions=dispatch_functions - functions,
-        operations=OPERATIONS,
-        small=SMALL,
-        slot=SLOT,
-        reductions=REDUCTIONS,
-        values_shown=VALUES,
-        itself=ITSELF,
-        entry=ENTRY,
-        word=WORD,
-        slots=Slots(max(one.integers for one in slots), max(one.lists for one in slots)),
+        **_encoding([programs.slots for programs in (*code, tensor_code)]),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs[TENSOR].members],
         most_members=max(len(operator.members) for operator in registry.operators),
@@ -103,3 +95,18 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         dispatch=dispatch,
     )
     return {"include/dmlops.h": header}
+
+
+def _encoding(slots: Sequence[Slots]) -> dict[str, object]:
+    """How programs are encoded, with room for the slots of all."""
+    return {
+        "operations": OPERATIONS,
+        "small": SMALL,
+        "slot": SLOT,
+        "reductions": REDUCTIONS,
+        "values_shown": VALUES,
+        "itself": ITSELF,
+        "entry": ENTRY,
+        "word": WORD,
+        "slots": Slots(max(one.integers for one in slots), max(one.lists for one in slots)),
+    }
