@@ -78,7 +78,7 @@ class Functions:
         self._all = [
             overload
             for path, text in files.items()
-            for overload in _overloads(path, _written_out(text.decode(), reals))
+            for overload in _overloads(path, written_out(text.decode(), reals))
         ]
         self._overloads: dict[str, list[Overload]] = {}
         for overload in self._all:
@@ -176,7 +176,7 @@ class Functions:
         return [one for one in overloads if VALUE_TYPES & one.words <= mentioned] or overloads
 
 
-def _written_out(text: str, reals: str) -> str:
+def written_out(text: str, reals: str) -> str:
     """A file with two functions in place of each that is written once, for float and for double."""
     names = [match.groups() for match in _NAMED.finditer(reals + text)]
     single, double = {name: one for name, one, _ in names}, {name: other for name, _, other in names}
