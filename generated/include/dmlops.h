@@ -8225,7 +8225,7 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
         DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ScaleTensor */, DMLOPS_BIT_Sizes, 2 /* ZeroPointTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(ZeroPointTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -9023,7 +9023,7 @@ static const uint8_t dmlops_reduce_code[] = {
     /* case 8: Function in (L1, MULTIPLY, SUM, SUM_SQUARE) */
     DMLOPS_ONE_OF, 4, DMLOPS_UINT, DMLOPS_AT(Function), DMLOPS_SMALL(3) /* L1 */, DMLOPS_SMALL(9) /* MULTIPLY */,
         DMLOPS_SMALL(10) /* SUM */, DMLOPS_SMALL(11) /* SUM_SQUARE */,
-    /* OutputTensor.DataType: InputTensor.DataType if Function not in (ARGMAX, ARGMIN) else -9223372036854775808 */
+    /* OutputTensor.DataType: InputTensor.DataType if Function not in (ARGMAX, ARGMIN) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Function), DMLOPS_SMALL(0) /* ARGMAX */,
         DMLOPS_SMALL(1) /* ARGMIN */, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
@@ -13770,7 +13770,7 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
         DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
@@ -14211,7 +14211,7 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
         DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
@@ -15693,7 +15693,7 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 3 /* BTensor */, DMLOPS_BIT_Sizes, 8 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -15987,7 +15987,7 @@ static const uint8_t dmlops_roi_align_grad_code[] = {
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     2 /* ROITensor */, DMLOPS_BIT_Sizes, 5 /* OutputROIGradientTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* OutputGradientTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [-9223372036854775808] */
+    /* OutputGradientTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [DMLOPS_AS_GIVEN] */
     DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(InputTensor), DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ITEMS, 1,
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -16556,10 +16556,10 @@ static const uint8_t dmlops_diagonal_matrix1_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_UINT, DMLOPS_AT(ValueDataType),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
     0 /* InputTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* OutputTensor.DataType: InputTensor.DataType if present(InputTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: InputTensor.DataType if present(InputTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(InputTensor), DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [-9223372036854775808] */
+    /* OutputTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [DMLOPS_AS_GIVEN] */
     DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(InputTensor), DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ITEMS, 1,
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -17327,13 +17327,13 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
         DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(6) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
-    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -17977,7 +17977,7 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: PooledSizes */
@@ -19194,13 +19194,13 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
         DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(6) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
-    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -22117,79 +22117,101 @@ static inline int dmlops_counts_hold(const void* description, const dmlops_opera
     return run.count == 0;
 }
 
+/* Whether what is given lets outputs follow from it. */
+static inline int dmlops_can_infer(const void* description, const dmlops_operator* op) {
+    for (size_t i = 0; i < op->member_count; ++i) {
+        if (!dmlops_inferable(description, &op->members[i])) {
+            return 0;
+        }
+    }
+    return dmlops_counts_hold(description, op);
+}
+
+/* The data type of an output, which may be any number, in place of the one that is given. */
+static inline void dmlops_infer_type(
+    const void* description, const dmlops_operator* op, const dmlops_output* output, DML_TENSOR_DATA_TYPE* type) {
+    if (output->type_from != DMLOPS_NOTHING) {
+        memcpy(type, &dmlops_first(description, &op->members[output->type_from])->DataType, sizeof *type);
+    }
+    if (output->type_start != DMLOPS_NO_PROGRAM) {
+        dmlops_program program;
+        int64_t value;
+        dmlops_start(&program, op->code + output->type_start, description, 0);
+        value = dmlops_integer(&program);
+        if (value != DMLOPS_AS_GIVEN) {
+            const uint32_t number = (uint32_t)value;
+            memcpy(type, &number, sizeof number);
+        }
+    }
+}
+
+/* The sizes of an output, which are the given ones where nothing says otherwise. */
+static inline void dmlops_infer_sizes(
+    const void* description, const dmlops_operator* op, const dmlops_output* output,
+    const DML_BUFFER_TENSOR_DESC* given, dmlops_list* sizes) {
+    const int stay = output->keeps_sizes && given->DimensionCount != 0;
+    const DML_BUFFER_TENSOR_DESC* from = given;
+    sizes->count = 0;
+    if (!stay && output->sizes_start != DMLOPS_NO_PROGRAM) {
+        dmlops_program program;
+        dmlops_start(&program, op->code + output->sizes_start, description, 0);
+        dmlops_append_next(&program, sizes);
+        if (sizes->count != 1 || sizes->values[0] != DMLOPS_AS_GIVEN) {
+            return;
+        }
+        sizes->count = 0;
+    }
+    if (!stay && output->sizes_from != DMLOPS_NOTHING) {
+        from = dmlops_first(description, &op->members[output->sizes_from]);
+    }
+    for (UINT i = 0; i < from->DimensionCount; ++i) {
+        dmlops_push(sizes, from->Sizes[i]);
+    }
+}
+
+/* Whether a tensor can have these sizes. */
+static inline int dmlops_are_sizes(const dmlops_list* list) {
+    int are = list->count >= 1 && list->count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
+    for (int64_t i = 0; are && i < list->count; ++i) {
+        are = list->values[i] >= 1 && list->values[i] <= (int64_t)UINT32_MAX;
+    }
+    return are;
+}
+
 /* What an output is as far as it follows, whether or not the description breaks rules. */
 static inline dmlops_inference dmlops_work_out(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
     const int64_t position = desc == NULL ? -1 : dmlops_position(dmlops_enum(&desc->Type));
     const dmlops_output* output = dmlops_output_of(position, number);
     const DML_BUFFER_TENSOR_DESC* given = &dmlops_absent;
+    const dmlops_operator* op;
+    const dmlops_member* member;
     DML_BUFFER_TENSOR_DESC made;
-    const dmlops_member* members;
     dmlops_list list;
-    int finds_type;
-    int finds_sizes;
     if (output == NULL) {
         return DMLOPS_NO_OUTPUT;
     }
-    members = dmlops_operators[position].members;
-    for (size_t i = 0; i < dmlops_operators[position].member_count; ++i) {
-        if (desc->Desc == NULL || !dmlops_inferable(desc->Desc, &members[i])) {
-            return DMLOPS_NEEDS_INPUT;
-        }
-    }
-    if (!dmlops_counts_hold(desc->Desc, &dmlops_operators[position])) {
+    op = &dmlops_operators[position];
+    member = &op->members[output->member];
+    if (desc->Desc == NULL || !dmlops_can_infer(desc->Desc, op)) {
         return DMLOPS_NEEDS_INPUT;
     }
-    if (members[output->member].count == DMLOPS_ALONE && dmlops_readable(desc->Desc, &members[output->member])) {
-        given = dmlops_first(desc->Desc, &members[output->member]);
+    if (member->count == DMLOPS_ALONE && dmlops_readable(desc->Desc, member)) {
+        given = dmlops_first(desc->Desc, member);
     }
     made = *given;
-    finds_type = !output->keeps_type || dmlops_bits(dmlops_enum(&given->DataType)) == 0;
-    finds_sizes = !output->keeps_sizes || given->DimensionCount == 0;
-    if (finds_type && output->type_from != DMLOPS_NOTHING) {
-        /* which may be any number */
-        memcpy(&made.DataType, &dmlops_first(desc->Desc, &members[output->type_from])->DataType, sizeof made.DataType);
+    if (!output->keeps_type || dmlops_bits(dmlops_enum(&given->DataType)) == 0) {
+        dmlops_infer_type(desc->Desc, op, output, &made.DataType);
     }
-    if (finds_type && output->type_start != DMLOPS_NO_PROGRAM) {
-        dmlops_program program;
-        int64_t type;
-        dmlops_start(&program, dmlops_operators[position].code + output->type_start, desc->Desc, 0);
-        type = dmlops_integer(&program);
-        if (type != DMLOPS_AS_GIVEN) {
-            const uint32_t value = (uint32_t)type;
-            memcpy(&made.DataType, &value, sizeof made.DataType);
-        }
-    }
-    list.count = 0;
-    if (finds_sizes && output->sizes_start != DMLOPS_NO_PROGRAM) {
-        dmlops_program program;
-        dmlops_start(&program, dmlops_operators[position].code + output->sizes_start, desc->Desc, 0);
-        dmlops_append_next(&program, &list);
-    }
-    if (!finds_sizes || output->sizes_start == DMLOPS_NO_PROGRAM ||
-        (list.count == 1 && list.values[0] == DMLOPS_AS_GIVEN)) {
-        const DML_BUFFER_TENSOR_DESC* from = given;
-        if (finds_sizes && output->sizes_from != DMLOPS_NOTHING) {
-            from = dmlops_first(desc->Desc, &members[output->sizes_from]);
-        }
-        list.count = 0;
-        for (UINT i = 0; i < from->DimensionCount; ++i) {
-            dmlops_push(&list, from->Sizes[i]);
-        }
-    }
+    dmlops_infer_sizes(desc->Desc, op, output, given, &list);
     if (dmlops_bits(dmlops_enum(&made.DataType)) == 0) {
         return output->type_from == DMLOPS_NOTHING ? DMLOPS_NEEDS_CHOICE : DMLOPS_NEEDS_INPUT;
     }
     if (list.count == 0 && output->sizes_start == DMLOPS_NO_PROGRAM && output->sizes_from == DMLOPS_NOTHING) {
         return DMLOPS_NEEDS_CHOICE;
     }
-    if (list.count < 1 || list.count > (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
+    if (!dmlops_are_sizes(&list)) {
         return DMLOPS_NO_SIZES;
-    }
-    for (int64_t i = 0; i < list.count; ++i) {
-        if (list.values[i] < 1 || list.values[i] > (int64_t)UINT32_MAX) {
-            return DMLOPS_NO_SIZES;
-        }
     }
     for (int64_t i = 0; i < list.count; ++i) {
         sizes[i] = (UINT)list.values[i];

@@ -309,9 +309,12 @@ class Program:
         comment = f" /* {name} */" if name else ""
         if 0 <= value < SLOT - SMALL:
             self._put(f"DMLOPS_SMALL({value}){comment}")
+        elif value == AS_GIVEN:  # which C has no number for
+            self._op("NUMBER")
+            self._put(f"DMLOPS_BYTES({name})", 8)
         else:
             self._op("NUMBER")
-            self._put(f"DMLOPS_BYTES({'DMLOPS_AS_GIVEN' if value == AS_GIVEN else value}){comment}", 8)
+            self._put(f"DMLOPS_BYTES({value}){comment}", 8)
 
     def _present(self, node: ir.Present) -> None:
         match node.item:

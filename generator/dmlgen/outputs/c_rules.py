@@ -22,7 +22,7 @@ from dmlgen.sugar import broadcasts
 from dmlgen.text import Message
 
 _OPERATOR = "OPERATOR_DESC"
-_AS_GIVEN = ir.Number(AS_GIVEN, ir.INT)
+_AS_GIVEN = ir.Constant("DMLOPS_AS_GIVEN", AS_GIVEN)
 _SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
 
 
