@@ -123,6 +123,8 @@ class _RuleOfNumbers(GeneralRule):
     def failures(self, rule: Rule, judged: Judged) -> Iterator[Failure]:
         for path, owner in self.beyond(judged.judge, judged.description):
             yield Failure(rule, path, owner, (0, 1))
+        if not judged.judge.nested:
+            return
         for one in judged.judge.fused(judged.description, judged.level):
             for path, _ in self.beyond(one.judge, one.members):
                 yield Failure(rule, f"{one.path}.{path}", one.owner, (0, 1))

@@ -191,16 +191,17 @@ class Judge:
             for member in operator.attributes
             if member.type in registry.structs and member.type not in ("OPERATOR_DESC", "SCALAR_UNION")
         }
-        self._general_rules = {
-            stage: [(one, general.rules[slug]) for slug, one in GENERAL_RULES.items() if one.stage is stage]
-            for stage in Stage
-        }
         self.inputs = frozenset(member.name for member in operator.inputs)
         self.required = [
             (number, member.name) for number, member in enumerate(operator.members) if not member.optional
         ]
         self._tensors = [member.name for member in operator.tensors]
         self._slots = [(name, name in self.inputs, Slot(name)) for name in self._tensors]
+        applying = [one for one in GENERAL_RULES.values() if any(True for _ in one.owners(self))]
+        self._general_rules = {
+            stage: [(one, general.rules[one.slug]) for one in applying if one.stage is stage]
+            for stage in Stage
+        }
 
     @cached_property
     def fusable(self) -> Mapping[str, FeatureLevel]:
@@ -344,10 +345,10 @@ class Judge:
 
     def supports(self, judged: Judged, tensor: str, value: int, what: Literal["ranks", "types"]) -> bool:
         """Whether the level takes a dimension count or a data type of a tensor."""
-        return any(
-            value in getattr(row, what) and (row.when is None or row.when(judged.environment))
-            for row in self._tables[judged.level.name][tensor]
-        )
+        for row in self._tables[judged.level.name][tensor]:
+            if value in getattr(row, what) and (row.when is None or row.when(judged.environment)):
+                return True
+        return False
 
     def activations(self, description: Description) -> Iterator[Activation]:
         """The nested descriptions."""
@@ -372,7 +373,8 @@ class Judge:
             yield failure
             if failure.owner is NOWHERE:  # the level has no such operator
                 return
-        yield from self._rules_of_fused(judged.description, judged.level, Stage.STRUCTURE)
+        if self.nested:
+            yield from self._rules_of_fused(judged.description, judged.level, Stage.STRUCTURE)
         for number, (slot, verdict) in enumerate(judged.tensors):
             if verdict.structure:
                 first = verdict.structure[0].rule  # the rules after the first broken one may rely on it

@@ -24,13 +24,12 @@ from dmlgen.outputs.c_rules import (
     Code,
     OperatorCode,
     Tables,
-    general_rule_view,
     longest_list,
     operator_view,
     positions,
     tensor_rules_view,
 )
-from dmlgen.outputs.c_types import STANDARD, enum_view, enums, interfaces, names, number_type, struct_view
+from dmlgen.outputs.c_types import STANDARD, declared_enums, interfaces, names, number_type, struct_view
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
 from dmlgen.registry import Registry
@@ -64,7 +63,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             if name not in STANDARD
         ],
         constants=registry.constants,
-        enums=[enum_view(registry, enum) for enum in enums(registry)],
+        enums=declared_enums(registry),
         names=names(registry),
         enum_names=list(registry.enums),
         data_types=registry.data_types,
@@ -75,7 +74,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         tensor=tensor,
         list_capacity=max(longest_list(registry), dispatch.longest_list),
         rule_texts=[(rule.id, sentence(rule)) for rule in all_rules(registry)],
-        general={rule.id: general_rule_view(rule) for rule in general},
+        general={rule.id: rule for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
         type_lists=tables.type_lists(),
         support=tables.support,
