@@ -83,12 +83,6 @@ class CPrinter(StatementPrinter):
             return repr(value)
         return str(int(value)) if value >= 0 else f"(int64_t){value}"
 
-    def enum_value(self, node: ir.EnumValue) -> str:
-        return f"{node.value} /* {node.name} */"
-
-    def constant(self, node: ir.Constant) -> str:
-        return f"{node.value} /* {node.name} */"
-
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
             case ir.Local() | ir.Definition():

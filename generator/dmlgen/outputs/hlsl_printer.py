@@ -75,12 +75,6 @@ class HlslPrinter(StatementPrinter):
             return "true" if value else "false"
         return repr(value)
 
-    def enum_value(self, node: ir.EnumValue) -> str:
-        return f"{node.value} /* {node.name} */"
-
-    def constant(self, node: ir.Constant) -> str:
-        return f"{node.value} /* {node.name} */"
-
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
             case ir.Definition(name=name, value=value):

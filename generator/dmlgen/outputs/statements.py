@@ -1,4 +1,4 @@
-"""What printers have in common whose languages make statements of some expressions."""
+"""What the printers of C and of HLSL have in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from dmlgen.expr import ir
 from dmlgen.expr.printer import Printer
 
 
-class StatementPrinter(Printer):
+class NumberPrinter(Printer):
+    """Prints what has a name in the header as its number, which holds beside any header."""
+
+    def enum_value(self, node: ir.EnumValue) -> str:
+        return f"{node.value} /* {node.name} */"
+
+    def constant(self, node: ir.Constant) -> str:
+        return f"{node.value} /* {node.name} */"
+
+
+class StatementPrinter(NumberPrinter):
     """Prints expressions, with statements before them where the language has no expression.
 
     `statements` collects what must stand before the text that was printed last, `functions` the names of the
