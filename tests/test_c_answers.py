@@ -126,6 +126,7 @@ def test_reasons_why_an_output_does_not_follow(library: Library) -> None:
         ("FLOAT32", (2, 0), None, 0),
         ("UNKNOWN", (2, 3), None, 0),
         ("FLOAT32", (2, 2), ((1 << 32) - 1, 1), 4 * ((1 << 32) + 1)),
+        ("FLOAT32", (1, 1, 1, 1, 1, 1, 1, 1, 3), None, 12),  # more dimensions than a tensor has
         ("FLOAT32", (65536,) * 4, None, 0),
         ("FLOAT32", ((1 << 32) - 1,) * 8, ((1 << 32) - 1,) * 8, 0),
     ],

@@ -14,6 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dmlgen.outputs.hlsl_functions import written_out
 from dmlops.gpu import compiler
 from gpu_device import device
 from test_hlsl import instructions, validate
@@ -92,7 +93,9 @@ BINARY = {"Pow", "Atan2", "Divide", "Fmod", "FloorMod", "Max", "Min"}
 
 @cache
 def function_text(name: str, folder: Path = FUNCTIONS) -> str:
-    return (folder / f"{name}.hlsl").read_text(encoding="ascii")
+    """The functions of a file; of one that is written once for both types, both."""
+    text = (folder / f"{name}.hlsl").read_text(encoding="ascii")
+    return written_out(text, (FUNCTIONS.parent / "reals.hlsl").read_text(encoding="ascii"))
 
 
 def needs(name: str, folder: Path = FUNCTIONS) -> list[str]:

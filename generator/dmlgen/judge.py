@@ -6,63 +6,20 @@ The search for test cases runs on this; the generated validators do not, so they
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from dmlgen.description import Description, Nested, Struct, Tensor, Value
+from dmlgen.description import Description, Nested, Tensor, Value
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
+from dmlgen.failures import NOWHERE, CompiledCheck, Failure, Slot
+from dmlgen.general_rules import GENERAL_RULES, Judged
 from dmlgen.reads import read_path, reads
 from dmlgen.registry import Check, FeatureLevel, Member, NumberType, Operator, Registry, Rule, Stage
 
 
-class Slot(NamedTuple):
-    """A member, or one entry of an array of tensors."""
-
-    member: str
-    at: int | None = None
-
-    @property
-    def path(self) -> str:
-        return self.member if self.at is None else f"{self.member}[{self.at}]"
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledCheck:
-    """A check as functions of an environment; `iterations` are those of its loops, where the guard holds."""
-
-    check: Check
-    first_failure: Callable[[Environment], Environment | None]
-    iterations: Callable[[Environment], Iterator[Environment]]
-
-    def judges(self, environment: Environment) -> bool:
-        """Whether the description has anything that the check judges."""
-        return next(self.iterations(environment), None) is not None
-
-    def counters(self, environment: Environment) -> tuple[int, ...]:
-        """The values of the loop variables, outermost first."""
-        return tuple(environment[loop.variable.name] for loop in self.check.loops)
-
-
-class Failure(NamedTuple):
-    """A broken rule. `member` is the path that violations name; `owner` the tensor or member it belongs to.
-
-    `position` is the place in the order in which failures are best fixed: stage, part of it, and so on. In
-    the last stage rules of tensors come after those of the operator, as mending them disturbs no other.
-    `check` and the names' values at the failure are known where the rule has checks of its own.
-    """
-
-    rule: Rule
-    member: str
-    owner: Slot
-    position: tuple[int, ...]
-    check: CompiledCheck | None = None
-    environment: Environment | None = None
-
-
-class _Verdict(NamedTuple):
+class Verdict(NamedTuple):
     """What is to be said of one tensor, whatever the operator; paths are relative to the tensor."""
 
     complete: Tensor
@@ -71,7 +28,22 @@ class _Verdict(NamedTuple):
     values: tuple[Failure, ...]
 
 
-_NOWHERE = Slot("")
+class Activation(NamedTuple):
+    """A nested description; `since` is the level from which the operator takes it, if it ever does."""
+
+    path: str
+    owner: Slot
+    nested: Nested
+    since: FeatureLevel | None
+
+
+class Fused(NamedTuple):
+    """A nested description that the operator takes, with the judge of what it describes."""
+
+    path: str
+    owner: Slot
+    judge: Judge
+    members: dict[str, Value]
 
 
 class GeneralJudge:
@@ -98,7 +70,7 @@ class GeneralJudge:
             if member.type in registry.types and member.name in Tensor._fields
         }
         self.type_names = {entry.value: entry.name for entry in registry.data_types}
-        self._verdicts: dict[tuple[Tensor, bool], _Verdict] = {}
+        self._verdicts: dict[tuple[Tensor, bool], Verdict] = {}
         self._judges: dict[str, Judge] = {}
 
     def judge_of(self, operator: Operator) -> Judge:
@@ -116,22 +88,20 @@ class GeneralJudge:
             evaluator.iterations(check.loops, check.guard),
         )
 
-    def verdict(self, tensor: Tensor, is_input: bool) -> _Verdict:
+    def verdict(self, tensor: Tensor, is_input: bool) -> Verdict:
         """The tensor with the defaults in place of what was left out, and what is wrong with it."""
         found = self._verdicts.get((tensor, is_input))
         if found is None:
             complete = self._complete(tensor)
             environment = {"": complete, "is_input": is_input}
             failures = [
-                Failure(
-                    rule, check.check.member, _NOWHERE, (number, *check.counters(failing)), check, failing
-                )
+                Failure(rule, check.check.member, NOWHERE, (number, *check.counters(failing)), check, failing)
                 for number, (rule, check) in enumerate(self.tensor_checks)
                 if (failing := check.first_failure(environment)) is not None
             ]
             structure = tuple(failure for failure in failures if failure.rule.stage == Stage.STRUCTURE)
             values = tuple(failure for failure in failures if failure.rule.stage == Stage.VALUES)
-            found = _Verdict(complete, tuple(self._beyond_range(tensor)), structure, values)
+            found = Verdict(complete, tuple(self._beyond_range(tensor)), structure, values)
             self._verdicts[tensor, is_input] = found
         return found
 
@@ -222,11 +192,16 @@ class Judge:
             if member.type in registry.structs and member.type not in ("OPERATOR_DESC", "SCALAR_UNION")
         }
         self.inputs = frozenset(member.name for member in operator.inputs)
-        self._required = [
+        self.required = [
             (number, member.name) for number, member in enumerate(operator.members) if not member.optional
         ]
         self._tensors = [member.name for member in operator.tensors]
         self._slots = [(name, name in self.inputs, Slot(name)) for name in self._tensors]
+        applying = [one for one in GENERAL_RULES.values() if any(True for _ in one.owners(self))]
+        self._general_rules = {
+            stage: [(one, general.rules[one.slug]) for one in applying if one.stage is stage]
+            for stage in Stage
+        }
 
     @cached_property
     def fusable(self) -> Mapping[str, FeatureLevel]:
@@ -294,43 +269,25 @@ class Judge:
 
     def _broken(self, description: Description, level: FeatureLevel) -> Iterator[Failure]:
         """The broken rules of the first stage with any, as validators judge them; else the advice."""
-        if level.ordinal < self.operator.since.ordinal:
-            yield Failure(self.general.rules["since"], "", _NOWHERE, (-1,))
-            return
         tensors = self.tensors(description)
+        judged = Judged(self, description, tensors, level, {})
         failure: Failure | None = None
-        for failure in self._structure(description, tensors, level):
+        for failure in self._structure(judged):
             yield failure
         if failure is not None:
             return
         environment = self._environment(description, tensors)
-        table = self._tables[level.name]
-        refused: set[int] = set()
-        for number, (slot, verdict) in enumerate(tensors):
-            rank = verdict.complete.DimensionCount
-            for row in table[slot.member]:
-                if rank in row.ranks and (row.when is None or row.when(environment)):
-                    break
-            else:
-                if rank in refused:
-                    continue
-                refused.add(rank)
-                rule = self.general.rules["dimension-count"]
-                position = (Stage.COUNTS, 0, number)
-                yield (failure := Failure(rule, f"{slot.path}.DimensionCount", slot, position))
+        judged = judged._replace(environment=environment)
+        for failure in self._general(judged, Stage.COUNTS):
+            yield failure
         for stage in (Stage.COUNTS, Stage.ARRAYS):
             for failure in self._operator_rules(environment, level, stage):
                 yield failure
             if failure is not None:
                 return
+        for failure in self._general(judged, Stage.VALUES):
+            yield failure
         for number, (slot, verdict) in enumerate(tensors):
-            type_ = verdict.complete.DataType
-            for row in table[slot.member]:
-                if type_ in row.types and (row.when is None or row.when(environment)):
-                    break
-            else:
-                rule = self.general.rules["data-type"]
-                yield (failure := Failure(rule, f"{slot.path}.DataType", slot, (Stage.VALUES, 0, number)))
             if verdict.values:
                 for failure in self._of_tensor(slot, verdict.values, level, (Stage.VALUES, 2, number)):
                     yield failure
@@ -348,9 +305,9 @@ class Judge:
         """The lowest feature level at which no rule is broken."""
         return next((level for level in self.blocks if self.is_valid(description, level)), None)
 
-    def tensors(self, description: Description) -> list[tuple[Slot, _Verdict]]:
+    def tensors(self, description: Description) -> list[tuple[Slot, Verdict]]:
         """The tensors that are given, in the order of the members."""
-        found: list[tuple[Slot, _Verdict]] = []
+        found: list[tuple[Slot, Verdict]] = []
         verdict = self.general.verdict
         for name, is_input, slot in self._slots:
             value = description[name]
@@ -365,7 +322,7 @@ class Judge:
         """The names of rules: members, their tensors complete."""
         return self._environment(description, self.tensors(description))
 
-    def _environment(self, description: Description, tensors: list[tuple[Slot, _Verdict]]) -> Environment:
+    def _environment(self, description: Description, tensors: list[tuple[Slot, Verdict]]) -> Environment:
         environment = dict(description)
         for slot, verdict in tensors:
             if slot.at is None:
@@ -386,105 +343,66 @@ class Judge:
         types = {type_ for row in rows for type_ in row.types}
         return sorted(ranks), sorted(types)
 
+    def supports(self, judged: Judged, tensor: str, value: int, what: Literal["ranks", "types"]) -> bool:
+        """Whether the level takes a dimension count or a data type of a tensor."""
+        for row in self._tables[judged.level.name][tensor]:
+            if value in getattr(row, what) and (row.when is None or row.when(judged.environment)):
+                return True
+        return False
+
+    def activations(self, description: Description) -> Iterator[Activation]:
+        """The nested descriptions."""
+        for member in self.nested:
+            for path, nested in _entries(member, description[member.name]):
+                yield Activation(path, Slot(member.name), nested, self.fusable.get(nested.operator))
+
+    def fused(self, description: Description, level: FeatureLevel) -> Iterator[Fused]:
+        """The nested descriptions that the operator takes at a level."""
+        for one in self.activations(description):
+            if one.since is not None and one.since.ordinal <= level.ordinal:
+                judge = self.general.judge_of(self.registry.operator[one.nested.operator])
+                yield Fused(one.path, one.owner, judge, dict(one.nested.members))
+
     def in_force(self, rule: Rule, level: FeatureLevel) -> bool:
         """Whether the rule is judged at the level."""
         bounds = self._bounds.get(rule.id)
         return bounds is None or bounds[0] <= level.ordinal < bounds[1]
 
-    def _structure(
-        self, description: Description, tensors: list[tuple[Slot, _Verdict]], level: FeatureLevel
-    ) -> Iterator[Failure]:
-        general = self.general.rules
-        for number, name in self._required:
-            if description[name] is None:
-                yield Failure(general["required"], name, Slot(name), (0, 0, number))
-        yield from self._scalars(description)
-        for number, (slot, verdict) in enumerate(tensors):
-            for path in verdict.beyond_range:
-                yield Failure(general["integer-range"], f"{slot.path}.{path}", slot, (0, 2, number))
-        for name, count in self.arrays.items():
-            array = description[name]
-            if array is not None and len(array) != description[count]:  # type: ignore[arg-type]
-                yield Failure(general["array-length"], name, Slot(name), (0, 3))
-        for member in self.nested:
-            yield from self._nested(member, description[member.name], level)
-        for number, (slot, verdict) in enumerate(tensors):
+    def _structure(self, judged: Judged) -> Iterator[Failure]:
+        for failure in self._general(judged, Stage.STRUCTURE):
+            yield failure
+            if failure.owner is NOWHERE:  # the level has no such operator
+                return
+        if self.nested:
+            yield from self._rules_of_fused(judged.description, judged.level, Stage.STRUCTURE)
+        for number, (slot, verdict) in enumerate(judged.tensors):
             if verdict.structure:
                 first = verdict.structure[0].rule  # the rules after the first broken one may rely on it
                 failures = tuple(failure for failure in verdict.structure if failure.rule is first)
-                yield from self._of_tensor(slot, failures, level, (0, 5, number))
+                yield from self._of_tensor(slot, failures, judged.level, (0, 5, number))
+
+    def _general(self, judged: Judged, stage: Stage) -> Iterator[Failure]:
+        for one, rule in self._general_rules[stage]:
+            yield from one.failures(rule, judged)
 
     def _advice(
         self, description: Description, environment: Environment, level: FeatureLevel
     ) -> Iterator[Failure]:
         yield from self._operator_rules(environment, level, Stage.ADVICE)
-        for member in self.nested:
-            for path, nested in _entries(member, description[member.name]):
-                operator = self.registry.operator[nested.operator]
-                yield from self._nested_rules(member, path, operator, nested, level, Stage.ADVICE)
+        yield from self._rules_of_fused(description, level, Stage.ADVICE)
 
-    def _scalars(self, members: Description, prefix: str = "") -> Iterator[Failure]:
-        """Members that are no tensors, against their types. Of a nested description some may be left out."""
-        rules = self.general.rules
-        for name, (least, most) in self.integers.items():
-            value = members.get(name)
-            for entry in value if isinstance(value, tuple) else (value,):
-                if entry is not None and not least <= entry <= most:
-                    yield Failure(rules["integer-range"], prefix + name, Slot(name), (0, 1))
-        for name, parts in self.parts.items():
-            struct = members.get(name)
-            if isinstance(struct, Struct):
-                for part, (least, most) in parts.items():
-                    if not least <= struct[part] <= most:
-                        yield Failure(rules["integer-range"], f"{prefix}{name}.{part}", Slot(name), (0, 1))
-        for name, typed_by in self.scalars.items():
-            value, typing = members.get(name), members.get(typed_by)
-            type_ = self.general.scalar_type(typing.DataType if isinstance(typing, Tensor) else typing)  # type: ignore[arg-type]
-            if value is not None and type_ is not None and not fits(value, type_):
-                yield Failure(rules["scalar-range"], prefix + name, Slot(name), (0, 1))
-        for name, values in self.enums.items():
-            value = members.get(name)
-            if value is not None and value not in values:
-                yield Failure(rules["enum-value"], prefix + name, Slot(name), (0, 1))
-
-    def _nested(self, member: Member, value: Value, level: FeatureLevel) -> Iterator[Failure]:
-        rules = self.general.rules
-        for path, nested in _entries(member, value):
-            operator, members = self.registry.operator[nested.operator], dict(nested.members)
-            since = self.fusable.get(operator.name)
-            if since is None:
-                yield Failure(rules["fused-activation"], path, Slot(member.name), (0, 4, 0))
-                continue
-            if level.ordinal < since.ordinal:
-                yield Failure(rules["since"], f"{path}.Type", Slot(member.name), (0, 4, 0))
-                continue
-            for tensor in operator.tensors:
-                if members.get(tensor.name) is not None:
-                    rule = rules["fused-activation-tensors"]
-                    yield Failure(rule, f"{path}.{tensor.name}", Slot(member.name), (0, 4, 1))
-            judge = self.general.judge_of(operator)
-            for failure in judge._scalars(members, f"{path}."):
-                yield failure._replace(owner=Slot(member.name))
-            yield from self._nested_rules(member, path, operator, nested, level, Stage.STRUCTURE)
-
-    def _nested_rules(
-        self,
-        member: Member,
-        path: str,
-        operator: Operator,
-        nested: Nested,
-        level: FeatureLevel,
-        stage: Literal[Stage.STRUCTURE, Stage.ADVICE],
+    def _rules_of_fused(
+        self, description: Description, level: FeatureLevel, stage: Literal[Stage.STRUCTURE, Stage.ADVICE]
     ) -> Iterator[Failure]:
-        """The rules of its own that a fused activation breaks, or the advice that it draws."""
-        judge, members = self.general.judge_of(operator), dict(nested.members)
-        for rule, check in judge.scalar_checks:
-            if (
-                rule.advice == (stage is Stage.ADVICE)
-                and judge.in_force(rule, level)
-                and check.first_failure(members) is not None
-            ):
-                yield Failure(rule, f"{path}.{check.check.member}", Slot(member.name), (stage, 4, 2))
+        """The rules of their own that fused activations break, or the advice that they draw."""
+        for one in self.fused(description, level):
+            for rule, check in one.judge.scalar_checks:
+                if (
+                    rule.advice == (stage is Stage.ADVICE)
+                    and one.judge.in_force(rule, level)
+                    and check.first_failure(one.members) is not None
+                ):
+                    yield Failure(rule, f"{one.path}.{check.check.member}", one.owner, (stage, 4, 2))
 
     def _of_tensor(
         self, slot: Slot, failures: tuple[Failure, ...], level: FeatureLevel, position: tuple[int, ...]
@@ -505,7 +423,7 @@ class Judge:
                 failing = check.first_failure(environment)
                 if failing is not None:
                     position = (stage, 1, number, *check.counters(failing))
-                    yield Failure(rule, check.check.member, _NOWHERE, position, check, failing)
+                    yield Failure(rule, check.check.member, NOWHERE, position, check, failing)
 
 
 def _entries(member: Member, value: Value) -> Iterator[tuple[str, Nested]]:
@@ -514,14 +432,6 @@ def _entries(member: Member, value: Value) -> Iterator[tuple[str, Nested]]:
     for index, nested in enumerate(entries):
         assert isinstance(nested, Nested)
         yield f"{member.name}[{index}]" if isinstance(value, tuple) else member.name, nested
-
-
-def fits(value: Any, type_: NumberType) -> bool:
-    """Whether a number is one of the type's."""
-    if type_.kind == "float":
-        return True
-    least, most = type_.range
-    return isinstance(value, int) and least <= value <= most
 
 
 def _speaks_of_tensors(check: Check) -> bool:

@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 from dmlgen.cases import negatives
 from dmlgen.cases.data import DataSearch, Shown
-from dmlgen.cases.moves import State
 from dmlgen.cases.negatives import Attempt
 from dmlgen.cases.positives import Positives
 from dmlgen.cases.samples import tensors_of
 from dmlgen.cases.search import Search, Subject
+from dmlgen.changes import State
 from dmlgen.description import Tensor, Value, from_json
-from dmlgen.judge import CompiledCheck, GeneralJudge
+from dmlgen.failures import CompiledCheck
+from dmlgen.judge import GeneralJudge
 from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule, TensorData
 
 _BOUNDARY_TURNS = 3  # tensors that are tried for a boundary of a rule of every tensor

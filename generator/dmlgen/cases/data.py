@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from dmlgen.cases.algorithms import Algorithm
 from dmlgen.cases.definition import Definition, naming_places
 from dmlgen.cases.elements import EMPTY, INFINITY, NAN, NEVER
-from dmlgen.cases.moves import State, packed
+from dmlgen.cases.moves import packed
 from dmlgen.cases.results import ALWAYS, Data, Element, Elements, Origin
 from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
+from dmlgen.changes import State
 from dmlgen.description import Tensor
 from dmlgen.expr import ir
 from dmlgen.judge import Judge

@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from dmlgen.description import Description, Struct, Tensor, Value
+from dmlgen.changes import Move, Place, State
+from dmlgen.description import Struct, Tensor, Value
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
-from dmlgen.registry import FeatureLevel, Operator, Registry
+from dmlgen.registry import Operator, Registry
 
 MAX_DIMENSIONS = 16  # beyond any that an operator takes, so that counts can be too large
 WIDE = 1 << 16  # two sizes of it have more elements than fit 32 bits
 _LISTS = (ir.INTS, ir.FLOATS)
-
-
-class State(NamedTuple):
-    """A description and the feature level at which it is judged."""
-
-    level: FeatureLevel
-    description: Description
-
-    @property
-    def key(self) -> Hashable:
-        """Equal for equal states."""
-        return (self.level.ordinal, *self.description.values())
-
-
-class Place(NamedTuple):
-    """What a move changes: a member, its field or part, an array's entry; no member: the feature level.
-
-    `at` is the place in an array of tensors. In proposals from rules of tensors the member is "", the
-    tensor under judgement.
-    """
-
-    member: str | None
-    at: int | None = None
-    field: str | None = None
-    entry: int | None = None
-
-    @property
-    def whole(self) -> Place:
-        """The member or field, for an array's entry too."""
-        return self._replace(entry=None)
-
-
-class Move(NamedTuple):
-    """A change. A member that counts arrays changes their lengths too, and they it; unless it is `alone`."""
-
-    place: Place
-    value: Any
-    alone: bool = False
 
 
 Proposal: TypeAlias = Callable[[Environment], Iterable[Move]]

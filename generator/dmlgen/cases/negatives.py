@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from dmlgen.cases.moves import Move, State
 from dmlgen.cases.search import Search, Subject
+from dmlgen.changes import Move, State
 from dmlgen.description import Tensor
 from dmlgen.expr import ir
 from dmlgen.registry import Rule

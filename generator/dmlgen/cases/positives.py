@@ -7,9 +7,9 @@ from itertools import combinations, zip_longest
 from typing import NamedTuple
 
 from dmlgen.cases.data import MOST_ELEMENTS
-from dmlgen.cases.moves import Place, State
 from dmlgen.cases.samples import Chosen, laid_out, tensors_of
 from dmlgen.cases.search import Search
+from dmlgen.changes import Place, State
 from dmlgen.expr import ir
 from dmlgen.registry import FeatureLevel, Support
 

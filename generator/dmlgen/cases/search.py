@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from dmlgen.cases.moves import Editor, Move, Place, Proposal, Proposer, State
+from dmlgen.cases.moves import Editor, Proposal, Proposer
 from dmlgen.cases.samples import Choices, Sampler
-from dmlgen.description import Nested, Tensor
+from dmlgen.changes import Move, Place, State
+from dmlgen.description import Tensor
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment
-from dmlgen.judge import CompiledCheck, Failure, GeneralJudge, Slot
+from dmlgen.failures import NOWHERE, CompiledCheck, Failure, Slot
+from dmlgen.general_rules import general_rule
+from dmlgen.judge import GeneralJudge
 from dmlgen.registry import FeatureLevel, Operator, Rule, Stage
 
 _STEPS, _PATIENCE = 80, 3  # in all, and of these in a row those that bring nothing
@@ -19,7 +22,6 @@ _STEPS_BROKEN = 24  # while a broken rule is to stay broken
 _CANDIDATES = 24  # moves that are looked at in one step
 _BEYOND_ALL = (len(Stage),)
 _NO_PLACES: frozenset[Place] = frozenset()
-_NO_SLOT = Slot("")
 
 
 class Subject(NamedTuple):
@@ -60,7 +62,7 @@ class Search:
     """Searches among the descriptions of one operator."""
 
     def __init__(self, general: GeneralJudge, operator: Operator) -> None:
-        self._judge = general.judge_of(operator)
+        self.rules = general.judge_of(operator)
         self.registry, self.operator = general.registry, operator
         self.sampler = Sampler(general.registry, operator)
         self._proposer = Proposer(
@@ -81,23 +83,23 @@ class Search:
     @property
     def blocks(self) -> tuple[FeatureLevel, ...]:
         """The levels at which judgement changes."""
-        return self._judge.blocks
+        return self.rules.blocks
 
     def judge(self, state: State) -> list[Failure]:
-        return list(self._judge.judge(state.description, state.level))
+        return list(self.rules.judge(state.description, state.level))
 
     def is_valid(self, state: State) -> bool:
-        return self._judge.is_valid(state.description, state.level)
+        return self.rules.is_valid(state.description, state.level)
 
     def heeds(self, rule: Rule, state: State) -> bool:
         """Whether the state is valid, and draws no advice of this rule."""
         return all(failure.rule.advice and failure.rule is not rule for failure in self.judge(state))
 
     def minimum_level(self, state: State) -> FeatureLevel | None:
-        return self._judge.minimum_level(state.description)
+        return self.rules.minimum_level(state.description)
 
     def environment(self, state: State) -> Environment:
-        return self._judge.environment(state.description)
+        return self.rules.environment(state.description)
 
     def compile(self, node: ir.Expr) -> Compiled:
         return self._proposer.compile(node)
@@ -130,7 +132,7 @@ class Search:
 
     def ways_to_choose(self, when: ir.Expr, state: State) -> Iterator[Move]:
         """Single moves that may make the condition of a row of the support table hold."""
-        yield from _moves(self._proposer.directed(when, wanted=True), self.environment(state), _NO_SLOT)
+        yield from _moves(self._proposer.directed(when, wanted=True), self.environment(state), NOWHERE)
 
     def remedies(self, state: State) -> Iterator[Move]:
         """Single moves that may mend what is broken."""
@@ -139,7 +141,7 @@ class Search:
 
     def judges(self, rule: Rule, state: State) -> bool:
         """Whether a valid state has anything that the rule judges."""
-        if not self._judge.in_force(rule, state.level):
+        if not self.rules.in_force(rule, state.level):
             return False
         return any(self.judged(subject, state) for subject in self.subjects(rule))
 
@@ -151,7 +153,7 @@ class Search:
 
     def in_force(self, rule: Rule, level: FeatureLevel) -> bool:
         """Whether the rule is judged at the level."""
-        return self._judge.in_force(rule, level)
+        return self.rules.in_force(rule, level)
 
     def gap(self, subject: Subject) -> Callable[[State], int | None] | None:
         """How far the sides of the subject's comparison are apart in a state, where they are nearest.
@@ -207,7 +209,7 @@ class Search:
     def _standing(self, state: State, keep: Rule | None) -> _Standing | None:
         """Where the first broken rule but `keep` is; None when `keep` is broken no longer."""
         kept, other = keep is None, None
-        for failure in self._judge.judge(state.description, state.level):
+        for failure in self.rules.judge(state.description, state.level):
             if failure.rule is keep:
                 kept = True
             elif other is None:
@@ -220,45 +222,27 @@ class Search:
 
     def subjects(self, rule: Rule) -> Iterator[Subject]:
         """All that can break the rule; rules of every tensor take turns at which they begin with."""
+        if (general := general_rule(rule)) is not None:
+            yield from (Subject(rule, owner) for owner in general.owners(self.rules))
+            return
         tensors = [
             Slot(member.name, 0 if member.count is not None else None) for member in self.operator.tensors
         ]
-        judge, operator = self._judge, self.operator
-        match rule.slug if not rule.checks else "":
-            case "since":
-                yield Subject(rule, _NO_SLOT)
-                yield from (Subject(rule, Slot(member.name)) for member in judge.nested)
-            case "required":
-                required = [member for member in operator.members if not member.optional and member.pointer]
-                yield from (Subject(rule, Slot(member.name)) for member in required)
-            case "integer-range":
-                owners = [*tensors, *map(Slot, judge.integers), *map(Slot, judge.parts)]
-                yield from (Subject(rule, owner) for owner in owners)
-            case "enum-value":
-                yield from (Subject(rule, Slot(name)) for name in judge.enums)
-            case "scalar-range":
-                yield from (Subject(rule, Slot(name)) for name in judge.scalars)
-            case "array-length":
-                yield from (Subject(rule, Slot(name)) for name in judge.arrays)
-            case "fused-activation" | "fused-activation-tensors":
-                yield from (Subject(rule, Slot(member.name)) for member in judge.nested)
-            case "dimension-count" | "data-type":
-                yield from (Subject(rule, slot) for slot in tensors)
-            case "":
-                for turn, (owner, check) in enumerate(judge.general.tensor_checks, 1):
-                    if owner is rule:
-                        start = turn % len(tensors)
-                        yield from (Subject(rule, slot, check) for slot in tensors[start:] + tensors[:start])
-                for owner, check in judge.checks:
-                    if owner is rule:
-                        yield Subject(rule, _NO_SLOT, check)
+        for turn, (owner, check) in enumerate(self.rules.general.tensor_checks, 1):
+            if owner is rule:
+                start = turn % len(tensors)
+                yield from (Subject(rule, slot, check) for slot in tensors[start:] + tensors[:start])
+        for owner, check in self.rules.checks:
+            if owner is rule:
+                yield Subject(rule, NOWHERE, check)
 
     def ways_to_break(self, subject: Subject, state: State) -> Iterator[Move]:
         """Single moves that may break the rule for the subject."""
         if subject.owner.member and state.description[subject.owner.member] in (None, ()):
             return
+        if (general := general_rule(subject.rule)) is not None:
+            yield from general.breaking(self, subject.owner, state)
         if subject.check is None:
-            yield from self._general_violations(subject, state)
             return
         environment = self._environment(subject.owner, state)
         remedies = self._proposals(subject.check)
@@ -277,11 +261,11 @@ class Search:
             yield from _moves(self._proposals(subject.check).nearby, environment, subject.owner)
 
     def _environment(self, owner: Slot, state: State) -> Environment:
-        environment = self._judge.environment(state.description)
+        environment = self.rules.environment(state.description)
         if owner.member:
             tensor = environment[owner.member]
             tensor = tensor if owner.at is None else tensor[owner.at]
-            return {"": tensor, "is_input": owner.member in self._judge.inputs}
+            return {"": tensor, "is_input": owner.member in self.rules.inputs}
         return environment
 
     def _remedy(self, failure: Failure, state: State) -> Iterator[Move]:
@@ -291,110 +275,8 @@ class Search:
             proposals = self._proposals(failure.check)
             yield from _moves(proposals.mend, failure.environment, owner)
             yield from _moves(proposals.nearby, failure.environment, owner)
-        elif failure.rule.slug in ("data-type", "dimension-count"):
-            environment = self._judge.environment(state.description)
-            ranks, types = self._judge.table(owner.member, environment, state.level)
-            if failure.rule.slug == "data-type":
-                yield from (Move(Place(*owner, field="DataType"), value) for value in types)
-            else:
-                rank = len(self._tensor(owner, state).Sizes)
-                nearest = sorted(ranks, key=lambda other: abs(other - rank))
-                yield from (Move(Place(*owner, field="DimensionCount"), rank) for rank in nearest)
-            for row in self.operator.support[state.level.name]:
-                if row.tensor == owner.member and row.when is not None:
-                    yield from self.ways_to_choose(row.when, state)
-        elif failure.rule.slug == "required":
-            yield Move(Place(owner.member), self.sampler.value(self.operator.member[owner.member], 2))
-        elif failure.rule.slug == "array-length":
-            array = state.description[owner.member]
-            assert isinstance(array, tuple)
-            yield Move(Place(self._judge.arrays[owner.member]), len(array))
-        elif failure.rule.slug == "scalar-range":
-            yield from (Move(Place(owner.member), value) for value in (0, 1))
-
-    def _tensor(self, slot: Slot, state: State) -> Tensor:
-        value = state.description[slot.member]
-        tensor = value if slot.at is None else value[slot.at]  # type: ignore[index]
-        assert isinstance(tensor, Tensor)
-        return tensor
-
-    def _general_violations(self, subject: Subject, state: State) -> Iterator[Move]:
-        judge, owner, name = self._judge, subject.owner, subject.owner.member
-        value = state.description.get(name)
-        match subject.rule.slug:
-            case "since":
-                nested = value if isinstance(value, tuple) else (value,)
-                fused = [judge.fusable[one.operator] for one in nested if isinstance(one, Nested)]
-                start = self.operator.since.ordinal
-                below = self.registry.levels[:start]
-                if owner.member:
-                    below = self.registry.levels[start : max(since.ordinal for since in fused)]
-                yield from (Move(Place(None), level) for level in reversed(below))
-            case "required":
-                yield Move(Place(name), None, alone=True)
-            case "integer-range":
-                yield from self._beyond_range(owner, state)
-            case "enum-value":
-                yield Move(Place(name), max(judge.enums[name]) + 1)
-            case "scalar-range":
-                typing = state.description[judge.scalars[name]]
-                data_type = typing.DataType if isinstance(typing, Tensor) else typing
-                type_ = judge.general.scalar_type(data_type)  # type: ignore[arg-type]
-                if type_ is not None and type_.kind != "float":
-                    least, most = type_.range
-                    yield from (Move(Place(name), new) for new in (most + 1, least - 1))
-            case "array-length":
-                array = state.description[name]
-                assert isinstance(array, tuple)
-                yield Move(
-                    Place(name), (*array, array[-1] if array else self.sampler.entry(name)), alone=True
-                )
-                yield Move(Place(name), array[:-1], alone=True)
-            case "fused-activation":
-                fusable = self.registry.fusable(self.operator)
-                for other in self.registry.operators:
-                    if other.name not in fusable and all(member.is_tensor for member in other.members):
-                        yield from self._with_nested(name, value, Nested(other.name))
-                        return
-            case "fused-activation-tensors":
-                first = value[0] if isinstance(value, tuple) else value
-                assert isinstance(first, Nested)
-                tensors = self.registry.operator[first.operator].inputs
-                given = Tensor(self.registry.data_types[0].value, (1,))
-                if tensors:
-                    new = Nested(first.operator, ((tensors[0].name, given), *first.members))
-                    yield from self._with_nested(name, value, new)
-            case "dimension-count" | "data-type":
-                ranks, types = judge.table(name, judge.environment(state.description), state.level)
-                if subject.rule.slug == "data-type":
-                    values = (entry.value for entry in self.registry.data_types if entry.value not in types)
-                    yield from (Move(Place(*owner, field="DataType"), new) for new in values)
-                elif ranks:
-                    others = (rank for rank in range(1, max(ranks) + 2) if rank not in ranks)
-                    yield from (Move(Place(*owner, field="DimensionCount"), rank) for rank in others)
-
-    def _with_nested(self, name: str, value: object, nested: Nested) -> Iterator[Move]:
-        yield Move(Place(name), (nested, *value[1:]) if isinstance(value, tuple) else nested, alone=True)
-
-    def _beyond_range(self, owner: Slot, state: State) -> Iterator[Move]:
-        """Values just outside of the C type; tensors take turns at showing their fields."""
-        name = owner.member
-        if name in self._judge.integers:
-            least, most = self._judge.integers[name]
-            array = state.description[name]
-            place = Place(name, entry=len(array) - 1) if isinstance(array, tuple) else Place(name)
-            yield from (Move(place, value, alone=True) for value in (most + 1, least - 1))
-        elif name in self._judge.parts:
-            for part, (_, most) in self._judge.parts[name].items():
-                yield Move(Place(name, field=part), most + 1)
-        else:
-            fields = list(self._judge.general.integer_fields.items())
-            turn = [member.name for member in self.operator.tensors].index(name) % len(fields)
-            tensor = self._tensor(owner, state)
-            for field, (_, most) in fields[turn:] + fields[:turn]:
-                array = isinstance(getattr(tensor, field), tuple)
-                if array or field != "Strides":
-                    yield Move(Place(*owner, field, 0 if array else None), most + 1)
+        elif (general := general_rule(failure.rule)) is not None:
+            yield from general.mending(self, owner, state)
 
     def _proposals(self, check: CompiledCheck) -> _Remedies:
         found = self._remedies.get(check)

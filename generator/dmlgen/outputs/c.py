@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from dmlgen.lint import all_rules
@@ -23,13 +24,12 @@ from dmlgen.outputs.c_rules import (
     Code,
     OperatorCode,
     Tables,
-    general_rule_view,
     longest_list,
     operator_view,
     positions,
     tensor_rules_view,
 )
-from dmlgen.outputs.c_types import STANDARD, enum_view, interfaces, names, number_type, struct_view
+from dmlgen.outputs.c_types import STANDARD, enums_in_order, interfaces, names, number_type, struct_view
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
 from dmlgen.registry import Registry
@@ -52,7 +52,6 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     ]
     tensor_code = Code(registry, None)
     tensor = tensor_rules_view(registry, tensor_code, functions)
-    slots = [programs.slots for programs in (*code, tensor_code)]
     dispatch_functions: set[str] = set()
     dispatch = dispatches(registry, plans_of(templates.directory), dispatch_functions)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
@@ -64,7 +63,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             if name not in STANDARD
         ],
         constants=registry.constants,
-        enums=[enum_view(registry, enum) for enum in registry.declared_enums],
+        enums=enums_in_order(registry),
         names=names(registry),
         enum_names=list(registry.enums),
         data_types=registry.data_types,
@@ -75,7 +74,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         tensor=tensor,
         list_capacity=max(longest_list(registry), dispatch.longest_list),
         rule_texts=[(rule.id, sentence(rule)) for rule in all_rules(registry)],
-        general={rule.id: general_rule_view(rule) for rule in general},
+        general={rule.id: rule for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
         type_lists=tables.type_lists(),
         support=tables.support,
@@ -84,15 +83,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
         functions=functions,
         dispatch_functions=dispatch_functions - functions,
-        operations=OPERATIONS,
-        small=SMALL,
-        slot=SLOT,
-        reductions=REDUCTIONS,
-        values_shown=VALUES,
-        itself=ITSELF,
-        entry=ENTRY,
-        word=WORD,
-        slots=Slots(max(one.integers for one in slots), max(one.lists for one in slots)),
+        **_encoding([programs.slots for programs in (*code, tensor_code)]),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs[TENSOR].members],
         most_members=max(len(operator.members) for operator in registry.operators),
@@ -103,3 +94,18 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         dispatch=dispatch,
     )
     return {"include/dmlops.h": header}
+
+
+def _encoding(slots: Sequence[Slots]) -> dict[str, object]:
+    """How programs are encoded, with room for the slots of all."""
+    return {
+        "operations": OPERATIONS,
+        "small": SMALL,
+        "slot": SLOT,
+        "reductions": REDUCTIONS,
+        "values_shown": VALUES,
+        "itself": ITSELF,
+        "entry": ENTRY,
+        "word": WORD,
+        "slots": Slots(max(one.integers for one in slots), max(one.lists for one in slots)),
+    }

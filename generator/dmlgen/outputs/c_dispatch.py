@@ -110,14 +110,6 @@ class ShaderView:
 
 
 @dataclass(frozen=True)
-class ActivationView:
-    """An activation that can be fused, and its members that are no tensors."""
-
-    operator: Operator
-    parameters: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ReasonView:
     """Why there is no plan: its name, number, and the format and arguments of its text."""
 
@@ -137,7 +129,7 @@ class DispatchView:
     heads: tuple[str, ...]
     functions: tuple[str, ...]
     shaders: Mapping[str, ShaderView]
-    activations: tuple[ActivationView, ...]
+    activations: tuple[Operator, ...]  # that can be fused, and have parameters
     apart: tuple[Operator, ...]  # activations that may run in a shader of their own
     single_type: int
     double_type: int
@@ -234,11 +226,11 @@ def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, Sh
             raise SpecError([Finding(registry.operator[name].position, "c-output", finding)])
 
 
-def _activations(registry: Registry) -> tuple[ActivationView, ...]:
+def _activations(registry: Registry) -> tuple[Operator, ...]:
     """What shaders take as fused activation: members that are no tensors have the type FLOAT."""
     names = {other for operator in registry.operators for other in registry.fusable(operator)}
     return tuple(
-        ActivationView(operator, tuple(member.name for member in operator.attributes))
+        operator
         for operator in sorted(map(registry.operator.__getitem__, names), key=lambda operator: operator.value)
         if operator.attributes and all(member.type == "FLOAT" for member in operator.attributes)
     )

@@ -12,7 +12,8 @@ from contextlib import ExitStack, contextmanager
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
-from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE, Printer
+from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE
+from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
@@ -25,33 +26,20 @@ _WIDE = "(int64_t)"
 _NEEDS = {"product": "multiply", "sum": "add"}
 
 
-class CPrinter(Printer):
+class CPrinter(StatementPrinter):
     """Prints expressions of one C function.
 
-    `operator` is None in a function that looks at one tensor. `statements` collects what must stand before
-    the text that was printed last; `functions` the helpers, without their prefix, that the texts call;
-    `tensors` the tensor members, arrays of them apart, that they read.
+    `operator` is None in a function that looks at one tensor. `functions` has helpers without their prefix,
+    `tensors` the tensor members, arrays of them apart, that texts read.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
+        super().__init__()
         self.registry = registry
         self.operator = operator
-        self.statements: list[str] = []
-        self.functions: set[str] = set()
         self.tensors: dict[str, None] = {}
         self.rule: Rule | None = None
         self._fields = {member.name: member for member in registry.structs[TENSOR].members}
-        self._defined: set[str] = set()
-        self._temporaries = 0
-
-    @contextmanager
-    def block(self) -> Iterator[list[str]]:
-        """Collects the statements of what is printed inside apart from those around it."""
-        outer, self.statements = self.statements, []
-        try:
-            yield self.statements
-        finally:
-            self.statements = outer
 
     def _define(self, node: ir.Expr) -> None:
         """Make the definitions that an expression uses into variables, unless they are already."""
@@ -66,8 +54,8 @@ class CPrinter(Printer):
 
     def test(self, rule: Rule, check: Check) -> list[str]:
         """The statements that return 0 from a function where a check does not hold."""
-        self.rule = rule
-        with self.block() as lines, ExitStack() as nested:
+        self.rule, self.statements = rule, []
+        with ExitStack() as nested:
             for part in check.read:
                 self._define(part)
             if guards := self._guards(rule, check):
@@ -76,7 +64,7 @@ class CPrinter(Printer):
                 nested.enter_context(self._loop(loop))
             with self._if(self.failure(check.condition)):
                 self._add("return 0;")
-        return lines
+        return self.statements
 
     def failure(self, condition: ir.Expr) -> str:
         """The text that is true when the condition is not."""
@@ -94,12 +82,6 @@ class CPrinter(Printer):
         if isinstance(value, float):
             return repr(value)
         return str(int(value)) if value >= 0 else f"(int64_t){value}"
-
-    def enum_value(self, node: ir.EnumValue) -> str:
-        return f"{node.value} /* {node.name} */"
-
-    def constant(self, node: ir.Constant) -> str:
-        return f"{node.value} /* {node.name} */"
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
@@ -162,18 +144,13 @@ class CPrinter(Printer):
         return f"({glue.join(f'{item} {sign} {self.print(choice, ATOM)}' for choice in node.choices)})"
 
     def conditional(self, node: ir.Conditional) -> str:
-        test = self.print(node.test)
-        with self.block() as before_then:
-            then = self.print(node.then, ATOM)
-        with self.block() as before_otherwise:
-            otherwise = self.print(node.otherwise, ATOM)
         type_ = _c_type(node)
-        if not before_then and not before_otherwise:
-            return f"({test} ? ({type_}){then} : ({type_}){otherwise})"
-        name = self._new("choice")
-        self._add(f"{type_} {name};")
-        self._branch(test, [*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
-        return name
+        test = self.print(node.test)
+        found = self.choice(node, test, type_, ATOM)
+        if isinstance(found, str):
+            return found
+        then, otherwise = found
+        return f"({test} ? ({type_}){then} : ({type_}){otherwise})"
 
     def reduce(self, node: ir.Reduce) -> str:
         name = self._temporary(node.kind, _NEUTRAL[node.kind], constant=False)
@@ -316,7 +293,7 @@ class CPrinter(Printer):
     def _if(self, condition: str) -> Iterator[None]:
         with self.block() as body:
             yield
-        self._add(f"if ({condition}) {{", *_indented(body), "}")
+        self._add(f"if ({condition}) {{", *indented(body), "}")
 
     @contextmanager
     def _loop(self, loop: ir.Loop) -> Iterator[None]:
@@ -328,22 +305,15 @@ class CPrinter(Printer):
                     self._add("continue;")
             yield
         self._add(f"for (int64_t {variable} = {lower}; {variable} < {upper}; ++{variable}) {{")
-        self._add(*_indented(body), "}")
+        self._add(*indented(body), "}")
 
     def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
-        self._add(f"if ({test}) {{", *_indented(then), "} else {", *_indented(otherwise), "}")
+        self._add(f"if ({test}) {{", *indented(then), "} else {", *indented(otherwise), "}")
 
     def _temporary(self, purpose: str, value: str, constant: bool = True) -> str:
         name = self._new(purpose)
         self._add(f"{'const ' * constant}int64_t {name} = {value};")
         return name
-
-    def _new(self, purpose: str) -> str:
-        self._temporaries += 1
-        return f"{purpose}_{self._temporaries}"
-
-    def _add(self, *lines: str) -> None:
-        self.statements += lines
 
     def _scalar(self, member: Member, place: str) -> str:
         """The value of a member that is one number."""
@@ -379,7 +349,3 @@ def _c_type(node: ir.Expr) -> str:
 def _local(node: ir.Local | ir.Definition) -> str:
     """A name that is no keyword, type or macro of C, whatever the spec calls it."""
     return f"{'at' if isinstance(node, ir.Local) else 'let'}_{node.name}"
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]

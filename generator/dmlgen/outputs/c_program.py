@@ -246,32 +246,8 @@ class Program:
                 self._put(f"DMLOPS_SLOT({self._integers[name]}) /* {name} */")
             case ir.Local(name=name) | ir.Member(name=name) if name in self._variables:
                 self._put(f"DMLOPS_SLOT({self._variables[name]}) /* {name} */")
-            case ir.Member(name=name):
-                self._scalar(self._member(name))
-            case ir.Part(member=owner, name=name):
-                self._part(owner, name)
-            case ir.Field(tensor=ir.Tensor(name=""), name=name):
-                self._scalar(self._fields[name])
-            case ir.Field(tensor=tensor, name="DimensionCount"):
-                self._op("RANK")
-                self._tensor(tensor)
-            case ir.Field(tensor=tensor, name="DataType"):
-                self._op("TYPE")
-                self._tensor(tensor)
-            case ir.Field(tensor=tensor, name=name):
-                self._op("INSIDE")
-                self._tensor(tensor)
-                self._scalar(self._fields[name], f"DML_{TENSOR}")
-            case ir.Present():
-                self._present(node)
-            case ir.Index(sequence=ir.Field(tensor=tensor, name="Sizes"), index=index):
-                self._op("SIZE")
-                self._tensor(tensor)
-                self.integer(index)
-            case ir.Index(sequence=sequence, index=index):
-                self._op("ENTRY")
-                self._list(sequence)
-                self.integer(index)
+            case ir.Member() | ir.Part() | ir.Field() | ir.Present() | ir.Index():
+                self._read(node)
             case ir.Not(operand=operand):
                 self._all("NOT", operand)
             case ir.Negate(operand=operand):
@@ -299,13 +275,46 @@ class Program:
             case _:
                 raise self._unsupported(SOURCE.print(node))
 
+    def _read(self, node: ir.Member | ir.Part | ir.Field | ir.Present | ir.Index) -> None:
+        """What the description has."""
+        match node:
+            case ir.Member(name=name):
+                self._scalar(self._member(name))
+            case ir.Part(member=owner, name=name):
+                self._part(owner, name)
+            case ir.Field(tensor=ir.Tensor(name=""), name=name):
+                self._scalar(self._fields[name])
+            case ir.Field(tensor=tensor, name="DimensionCount"):
+                self._op("RANK")
+                self._tensor(tensor)
+            case ir.Field(tensor=tensor, name="DataType"):
+                self._op("TYPE")
+                self._tensor(tensor)
+            case ir.Field(tensor=tensor, name=name):
+                self._op("INSIDE")
+                self._tensor(tensor)
+                self._scalar(self._fields[name], f"DML_{TENSOR}")
+            case ir.Present():
+                self._present(node)
+            case ir.Index(sequence=ir.Field(tensor=tensor, name="Sizes"), index=index):
+                self._op("SIZE")
+                self._tensor(tensor)
+                self.integer(index)
+            case ir.Index(sequence=sequence, index=index):
+                self._op("ENTRY")
+                self._list(sequence)
+                self.integer(index)
+
     def _number(self, value: int, name: str = "") -> None:
         comment = f" /* {name} */" if name else ""
         if 0 <= value < SLOT - SMALL:
             self._put(f"DMLOPS_SMALL({value}){comment}")
+        elif value == AS_GIVEN:  # which C has no number for
+            self._op("NUMBER")
+            self._put(f"DMLOPS_BYTES({name})", 8)
         else:
             self._op("NUMBER")
-            self._put(f"DMLOPS_BYTES({'DMLOPS_AS_GIVEN' if value == AS_GIVEN else value}){comment}", 8)
+            self._put(f"DMLOPS_BYTES({value}){comment}", 8)
 
     def _present(self, node: ir.Present) -> None:
         match node.item:

@@ -19,10 +19,9 @@ from dmlgen.outputs.c_types import StructView
 from dmlgen.reads import reads
 from dmlgen.registry import Check, FeatureLevel, Operator, Registry, Rule, Stage
 from dmlgen.sugar import broadcasts
-from dmlgen.text import Message
 
 _OPERATOR = "OPERATOR_DESC"
-_AS_GIVEN = ir.Number(AS_GIVEN, ir.INT)
+_AS_GIVEN = ir.Constant("DMLOPS_AS_GIVEN", AS_GIVEN)
 _SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
 
 
@@ -87,15 +86,6 @@ class TensorRulesView:
     structure: int
     sound: dict[str, list[str]]
     size_start: int
-
-
-@dataclass(frozen=True)
-class GeneralRuleView:
-    """A rule that is judged by tables. The second message is that of a value which a higher level takes."""
-
-    id: str
-    message: Message
-    message_with_hint: Message
 
 
 @dataclass(frozen=True)
@@ -344,11 +334,6 @@ def field_bits(registry: Registry, fields: Iterable[str]) -> str:
     known = {member.name for member in registry.structs[TENSOR].members}
     bits = sorted({f"DMLOPS_BIT_{field if field in known else 'MEMBER'}" for field in fields})
     return " | ".join(bits) or "0"
-
-
-def general_rule_view(rule: Rule) -> GeneralRuleView:
-    """A rule of every operator, or of every tensor, that has no checks."""
-    return GeneralRuleView(rule.id, rule.message, rule.message + rule.hint)
 
 
 def positions(registry: Registry) -> list[int]:

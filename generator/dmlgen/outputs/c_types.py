@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
 
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.registry import Enum, EnumEntry, FeatureLevel, Member, Operator, Registry, Struct
@@ -13,22 +12,6 @@ from dmlgen.text import NO_TEXT, Text
 # unsigned in DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
 STANDARD = {"SIZE_T": "size_t", "BOOL": "int32_t"}
 _OPERATOR_TYPE = "OPERATOR_TYPE"
-
-
-@dataclass(frozen=True)
-class ConstantView:
-    name: str
-    value: int
-    since: FeatureLevel
-
-
-@dataclass(frozen=True)
-class EnumView:
-    """An enumeration; `groups` are its constants by the level at which DirectML.h declares them."""
-
-    c_name: str
-    since: FeatureLevel
-    groups: tuple[tuple[FeatureLevel, tuple[ConstantView, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -69,21 +52,25 @@ def names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
     return {**names, "FEATURE_LEVEL": newest_first}
 
 
-def enum_view(registry: Registry, enum: Enum) -> EnumView:
-    aliases = [
+def enums_in_order(registry: Registry) -> list[Enum]:
+    """The enumerations with aliases of operators; entries are in the order in which DirectML.h got them."""
+    aliases = tuple(
         EnumEntry(operator.alias, operator.value, operator.since, NO_TEXT)
         for operator in registry.operators
-        if operator.alias and enum.name == _OPERATOR_TYPE
-    ]
-    entries = sorted((*enum.entries, *aliases), key=lambda entry: (entry.since.ordinal, entry.value))
-    return EnumView(
-        enum.c_name,
-        enum.since,
-        tuple(
-            (since, tuple(ConstantView(enum.prefix + entry.name, entry.value, since) for entry in group))
-            for since, group in groupby(entries, key=lambda entry: entry.since)
-        ),
+        if operator.alias
     )
+    return [
+        replace(
+            enum,
+            entries=tuple(
+                sorted(
+                    enum.entries + aliases * (enum.name == _OPERATOR_TYPE),
+                    key=lambda entry: (entry.since.ordinal, entry.value),
+                )
+            ),
+        )
+        for enum in registry.declared_enums
+    ]
 
 
 def struct_view(registry: Registry, struct: Struct | Operator) -> StructView:

@@ -1,7 +1,8 @@
 """The HLSL functions that shaders call: whole texts of overloads, as few as a shader needs.
 
 Each file below `hlsl/functions` and `hlsl/elements` holds the overloads of one function, after a comment that
-says what it computes; a function may have overloads in both folders. A file in `hlsl/halves` takes the place
+says what it computes; a function may have overloads in both folders, and is written once where those for
+float and double differ in what `hlsl/reals.hlsl` names. A file in `hlsl/halves` takes the place
 of its namesake in `hlsl/functions` where all that a shader loads and stores are halves: it is as exact as
 those can show, and costs less.
 """
@@ -9,13 +10,13 @@ those can show, and costs less.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dmlgen.outputs.render import Templates
 
 NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # of numbers in general; with integer types, too
-HALVES = "hlsl/halves"
+HALVES, REALS = "hlsl/halves", "hlsl/reals.hlsl"
 VALUE_TYPES = frozenset({"float", "double", "int", "uint", "int64_t", "uint64_t"})
 
 _FUNCTION = re.compile(
@@ -24,6 +25,8 @@ _FUNCTION = re.compile(
 _WORD = re.compile(r"\w+")
 _CALL = re.compile(r"\w+(?=\()")
 _COMMENT = re.compile(r"//.*")
+_NAMED = re.compile(r"^// for (\w+): (\S+), (\S+)\n", re.MULTILINE)
+_SINGLE = re.compile(r"\b(\d+\.\d+(?:e-?\d+)?)f\b")
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,12 @@ class Functions:
             files = {path: text for path, text in files.items() if path.rpartition("/")[2] not in shorter}
             files |= {f"{HALVES}/{name}": text for name, text in shorter.items()}
         files |= {f"{ELEMENTS}/{name}": text for name, text in templates.plain_files(ELEMENTS).items()}
-        self._all = [overload for path, text in files.items() for overload in _overloads(path, text.decode())]
+        reals = (templates.directory / REALS).read_text(encoding="utf-8")
+        self._all = [
+            overload
+            for path, text in files.items()
+            for overload in _overloads(path, written_out(text.decode(), reals))
+        ]
         self._overloads: dict[str, list[Overload]] = {}
         for overload in self._all:
             self._overloads.setdefault(overload.name, []).append(overload)
@@ -166,6 +174,24 @@ class Functions:
             return fitting
         mentioned = known | {"int", "uint"}
         return [one for one in overloads if VALUE_TYPES & one.words <= mentioned] or overloads
+
+
+def written_out(text: str, reals: str) -> str:
+    """A file with two functions in place of each that is written once, for float and for double."""
+    names = [match.groups() for match in _NAMED.finditer(reals + text)]
+    single, double = {name: one for name, one, _ in names}, {name: other for name, _, other in names}
+
+    def both(match: re.Match[str]) -> str:
+        if "REAL" not in _WORD.findall(match[0]):
+            return match[0]
+        longer = _SINGLE.sub(r"\1L", match[0])
+        return f"{_renamed(match[0], single)}\n\n{_renamed(longer, double)}"
+
+    return _FUNCTION.sub(both, _NAMED.sub("", text))
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda word: names.get(word[0], word[0]), text)
 
 
 def _overloads(file: str, text: str) -> Iterator[Overload]:

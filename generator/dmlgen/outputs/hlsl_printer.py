@@ -7,13 +7,11 @@ An array of one entry a dimension is never built: the entry that is wanted is wo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
-from dmlgen.expr.printer import ATOM, COMPARISON, Printer
+from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import shader_variable
+from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
 from dmlgen.schedules.gelu import gelu_of
 
@@ -32,45 +30,26 @@ _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
 _LIMITS = {"min": "2147483647", "max": "-2147483647 - 1"}
 
 
-class HlslPrinter(Printer):
+class HlslPrinter(StatementPrinter):
     """Prints the computation of one element.
 
-    `aligned`: all tensors are read at `at`, whose element is a variable named after the tensor. `statements`
-    collects what must stand before the text printed last, `functions` the names of the functions it calls.
+    `aligned`: all tensors are read at `at`, whose element is a variable named after the tensor.
     """
 
     def __init__(self, uniforms: Uniforms, aligned: bool, bounds: Bounds | None = None) -> None:
+        super().__init__()
         self.uniforms = uniforms
         self.bounds = bounds or Bounds()
         self.bounds.known["at"] = (0, LARGEST)
         self.aligned = aligned
-        self.statements: list[str] = []
-        self.functions: set[str] = set()
         self.quantized: dict[str, None] = {}  # tensors whose limits are needed
         self.activates = False  # whether a fused activation may follow
-        self._defined: set[str] = set()
         self._named_values: dict[str, str] = {}
-        self._counts: dict[str, int] = {}
-
-    def value(self, node: ir.Expr) -> tuple[list[str], str]:
-        """Statements, and the text of the value after them."""
-        with self.block() as lines:
-            return lines, self.print(node)
 
     def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
         """Statements, and the name of the offset of a coordinate in a tensor."""
         with self.block() as lines:
             return lines, self._offset(coordinate, strides)
-
-    @contextmanager
-    def block(self) -> Iterator[list[str]]:
-        """Collects the statements of what is printed inside; what it defines is known there only."""
-        outer, defined = self.statements, set(self._defined)
-        self.statements = []
-        try:
-            yield self.statements
-        finally:
-            self.statements, self._defined = outer, defined
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         name = self.uniforms.name(node)
@@ -95,12 +74,6 @@ class HlslPrinter(Printer):
         if isinstance(value, bool):
             return "true" if value else "false"
         return repr(value)
-
-    def enum_value(self, node: ir.EnumValue) -> str:
-        return f"{node.value} /* {node.name} */"
-
-    def constant(self, node: ir.Constant) -> str:
-        return f"{node.value} /* {node.name} */"
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
@@ -224,19 +197,10 @@ class HlslPrinter(Printer):
         if x is not None:
             return self._call("Gelu", x)
         test = self.print(node.test, COMPARISON)
-        with self.block() as before_then:
-            then = self.print(node.then, COMPARISON)
-        with self.block() as before_otherwise:
-            otherwise = self.print(node.otherwise, COMPARISON)
-        type_ = self.type(node.type)
-        if not before_then and not before_otherwise and not self._reads(node):
-            return f"({test} ? {then} : {otherwise})"
-        name = self._new("chosen")
-        self._add(f"{type_} {name};")
-        self._branch(test, [*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
-        return name
+        found = self.choice(node, test, self.type(node.type), COMPARISON)
+        return found if isinstance(found, str) else f"({test} ? {found[0]} : {found[1]})"
 
-    def _reads(self, node: ir.Conditional) -> bool:
+    def chooses_apart(self, node: ir.Conditional) -> bool:
         """Whether a branch reads a tensor where only its condition makes that possible."""
         parts = (part for branch in (node.then, node.otherwise) for part in ir.walk(branch))
         return not self.aligned and any(isinstance(part, ir.Load) for part in parts)
@@ -316,17 +280,10 @@ class HlslPrinter(Printer):
         self.functions.add(function)
         return function
 
-    def _new(self, word: str) -> str:
-        self._counts[word] = self._counts.get(word, 0) + 1
-        return f"{word}{self._counts[word]}"
-
-    def _add(self, *lines: str) -> None:
-        self.statements += lines
-
 
 def _body(lines: list[str]) -> list[str]:
-    return [f"    {lines[0]}"] if len(lines) == 1 else _braces(lines)
+    return indented(lines) if len(lines) == 1 else _braces(lines)
 
 
 def _braces(lines: list[str]) -> list[str]:
-    return ["{", *(f"    {line}" for line in lines), "}"]
+    return ["{", *indented(lines), "}"]

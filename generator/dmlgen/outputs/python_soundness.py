@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from dmlgen.analysis.described import bound_of
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import COUNT
+from dmlgen.general_rules import IntegerRange
 from dmlgen.names import field_local, python_variable
 from dmlgen.outputs.python_printer import PythonPrinter, opposite
 from dmlgen.registry import Check, Registry, Rule, Stage
@@ -101,7 +102,7 @@ class Soundness:
         self.printer = _TablePrinter(registry, None, Stage.VALUES)
         self.tables: dict[str, ir.Expr] = {}
         self.totals: dict[ir.Expr, ir.Local] = {}
-        self.integer_range = next(r.id for r in registry.operator_rules if r.slug == "integer-range")
+        self.integer_range = next(r.id for r in registry.operator_rules if r.slug == IntegerRange.slug)
 
     def view(self) -> SoundnessView:
         """The view of the quick test."""

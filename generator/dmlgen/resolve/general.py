@@ -10,6 +10,7 @@ from dmlgen.diagnostics import Position, nearest, shown
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.parse import Scope
+from dmlgen.general_rules import GENERAL_RULES
 from dmlgen.registry import (
     Declaration,
     Enum,
@@ -19,7 +20,6 @@ from dmlgen.registry import (
     NamedConstant,
     NumberType,
     Rule,
-    Stage,
     Struct,
 )
 from dmlgen.resolve.faults import Faults, fault
@@ -28,22 +28,7 @@ from dmlgen.source import Entry, Scalar
 from dmlgen.source import Mapping as MappingNode
 from dmlgen.text import Message, Piece, Text, folded
 
-# The values that outputs have at hand where they report a general rule, or add a general hint.
-_VALUES = {
-    "type": {"value"},
-    "feature-level": {"value"},
-    "since": {"operator", "since", "level"},
-    "required": {"member", "operator"},
-    "type-of-member": {"member", "value", "choices"},
-    "integer-range": {"member", "value", "least", "most", "type"},
-    "enum-value": {"member", "value", "type"},
-    "scalar-range": {"member", "value", "least", "most", "type"},
-    "array-length": {"member", "value", "count", "choices"},
-    "fused-activation": {"member", "value", "operator", "choices"},
-    "fused-activation-tensors": {"member"},
-    "dimension-count": {"member", "value", "level", "choices"},
-    "data-type": {"member", "value", "level", "choices"},
-}
+# The values that outputs have at hand where they add a general hint.
 _HINT_VALUES: dict[str, set[str]] = {
     "broadcast": {"expected"},
     "rank": set(),
@@ -52,8 +37,6 @@ _HINT_VALUES: dict[str, set[str]] = {
 }
 
 _DATA_TYPES = 32  # bits of the masks in which the header and its validators hold data types
-
-_BUILT_IN_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 
 
 class General:
@@ -109,7 +92,7 @@ class General:
         hints = files.rules.hints
         self.hints = {name: message(getattr(hints, name), known) for name, known in _HINT_VALUES.items()}
         self.operator_rules = tuple(self._operator_rule(rule) for rule in files.rules.operator)
-        missing = sorted(_VALUES.keys() - {rule.slug for rule in self.operator_rules})
+        missing = sorted(GENERAL_RULES.keys() - {rule.slug for rule in self.operator_rules})
         if missing:
             where = files.rules.place("operator")
             raise fault(where, "missing", f"the general rule {missing[0]} is missing")
@@ -251,13 +234,14 @@ class General:
 
     def _operator_rule(self, node: written.GeneralRule) -> Rule:
         slug = node.id.value
-        if slug not in _VALUES:
+        if slug not in GENERAL_RULES:
             unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
-            raise fault(node.id.position, "unknown-name", unknown, nearest(slug, _VALUES))
+            raise fault(node.id.position, "unknown-name", unknown, nearest(slug, GENERAL_RULES))
+        general = GENERAL_RULES[slug]
         return Rule(
             id=f"DML-OPERATOR-{slug}",
             slug=slug,
-            stage=_BUILT_IN_STAGES.get(slug, Stage.STRUCTURE),
+            stage=general.stage,
             summary=node.summary,
             checks=(),
             since=self.levels[0],
@@ -265,8 +249,8 @@ class General:
             form=node.form or "any",
             source="docs",
             position=node.node.position,
-            message=message(node.message, _VALUES[slug]),
-            hint=message(node.hint, {*_VALUES[slug], "needed"}),
+            message=message(node.message, general.values),
+            hint=message(node.hint, {*general.values, "needed"}),
         )
 
 

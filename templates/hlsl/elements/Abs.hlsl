@@ -1,7 +1,6 @@
 // The magnitude; the least integer of a signed type stays itself.
 // needs: Magnitude
-float Abs(float x) { return Magnitude(x); }
-double Abs(double x) { return Magnitude(x); }
+REAL Abs(REAL x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 uint Abs(uint x) { return x; }

@@ -1,8 +1,7 @@
 // needs: IsNan WideToFloat
 // A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
 // nearest limit, and NaN 0.
-float Convert(float x, float type) { return (float)x; }
-double Convert(float x, double type) { return (double)x; }
+REAL Convert(float x, REAL type) { return (REAL)x; }
 int Convert(float x, int type)
 {
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
@@ -37,14 +36,12 @@ uint64_t Convert(double x, uint64_t type)
 {
     return IsNan(x) ? 0 : x >= 18446744073709551616.0L ? ~(uint64_t)0 : x <= 0.0L ? 0 : (uint64_t)x;
 }
-float Convert(int x, float type) { return (float)x; }
-double Convert(int x, double type) { return (double)x; }
+REAL Convert(int x, REAL type) { return (REAL)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(int x, uint64_t type) { return (uint64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-double Convert(uint x, double type) { return (double)x; }
+REAL Convert(uint x, REAL type) { return (REAL)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 int64_t Convert(uint x, int64_t type) { return (int64_t)x; }

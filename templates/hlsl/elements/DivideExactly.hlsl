@@ -1,7 +1,6 @@
 // x / y, correctly rounded; of integers cut toward 0, and 0 where y is 0
 // needs: Divide Quotient
-float DivideExactly(float x, float y) { return Divide(x, y); }
-double DivideExactly(double x, double y) { return Divide(x, y); }
+REAL DivideExactly(REAL x, REAL y) { return Divide(x, y); }
 int DivideExactly(int x, int y) { return Quotient(x, y); }
 int64_t DivideExactly(int64_t x, int64_t y) { return Quotient(x, y); }
 uint DivideExactly(uint x, uint y) { return Quotient(x, y); }

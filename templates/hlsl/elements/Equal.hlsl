@@ -1,7 +1,6 @@
 // needs: IsNan
 // Whether two numbers are equal; false if either is NaN, even where a compiler assumes that there is none
-bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
-bool Equal(double a, double b) { return !IsNan(a) && !IsNan(b) && a == b; }
+bool Equal(REAL a, REAL b) { return !IsNan(a) && !IsNan(b) && a == b; }
 bool Equal(int a, int b) { return a == b; }
 bool Equal(uint a, uint b) { return a == b; }
 bool Equal(int64_t a, int64_t b) { return a == b; }

@@ -1,6 +1,5 @@
 // The larger of two numbers, either one if one is NaN: without the care that Max takes
-float Larger(float x, float y) { return max(x, y); }
-double Larger(double x, double y) { return max(x, y); }
+REAL Larger(REAL x, REAL y) { return max(x, y); }
 int Larger(int x, int y) { return max(x, y); }
 uint Larger(uint x, uint y) { return max(x, y); }
 int64_t Larger(int64_t x, int64_t y) { return max(x, y); }

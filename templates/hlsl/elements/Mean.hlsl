@@ -1,7 +1,6 @@
 // Half of the sum. Of integers without overflow: the common bits and half of the others make it rounded down, and a
 // negative one that lost a half is cut toward 0.
-float Mean(float x, float y) { return (x + y) * 0.5f; }
-double Mean(double x, double y) { return (x + y) * 0.5L; }
+REAL Mean(REAL x, REAL y) { return (x + y) * 0.5f; }
 int Mean(int x, int y)
 {
     const int down = (x & y) + ((x ^ y) >> 1);

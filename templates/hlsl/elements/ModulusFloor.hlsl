@@ -1,7 +1,6 @@
 // The remainder with the sign of the divisor; of integers by 0, 0
 // needs: FloorMod ModulusTruncate
-float ModulusFloor(float x, float y) { return FloorMod(x, y); }
-double ModulusFloor(double x, double y) { return FloorMod(x, y); }
+REAL ModulusFloor(REAL x, REAL y) { return FloorMod(x, y); }
 uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
 uint64_t ModulusFloor(uint64_t x, uint64_t y) { return ModulusTruncate(x, y); }
 int ModulusFloor(int x, int y)

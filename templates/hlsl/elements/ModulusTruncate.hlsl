@@ -1,7 +1,6 @@
 // The remainder with the sign of the dividend; of integers by 0, 0. Vulkan has no remainder of negative integers.
 // needs: Abs Fmod
-float ModulusTruncate(float x, float y) { return Fmod(x, y); }
-double ModulusTruncate(double x, double y) { return Fmod(x, y); }
+REAL ModulusTruncate(REAL x, REAL y) { return Fmod(x, y); }
 uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
 uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }
 int ModulusTruncate(int x, int y)

@@ -1,6 +1,5 @@
 // -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
-double Sign(double x) { return (double)(x > 0.0L ? 1 : x < 0.0L ? -1 : 0); }
+REAL Sign(REAL x) { return (REAL)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 uint Sign(uint x) { return min(x, 1); }

@@ -2,26 +2,14 @@
 // Error at most 2.5 ulp (float), 2.6 ulp (double), as measured.
 // needs: IsNan Log Log1p QuietNan Sqrt
 
-float Acosh(float x)
+REAL Acosh(REAL x)
 {
     if (IsNan(x))
         return x;
     if (x < 1.0f)
         return QuietNan(x);
-    if (x > 4096.0f)
-        return Log(x) + 0.6931472f;
-    const float t = x - 1.0f;
+    if (x > WITHOUT_ONE)
+        return Log(x) + LN2;
+    const REAL t = x - 1.0f;
     return Log1p(t + Sqrt(2.0f * t + t * t));
-}
-
-double Acosh(double x)
-{
-    if (IsNan(x))
-        return x;
-    if (x < 1.0L)
-        return QuietNan(x);
-    if (x > 268435456.0L)
-        return Log(x) + 0.6931471805599453L;
-    const double t = x - 1.0L;
-    return Log1p(t + Sqrt(2.0L * t + t * t));
 }

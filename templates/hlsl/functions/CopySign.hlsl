@@ -1,12 +1,8 @@
 // The magnitude of the first argument with the sign of the second.
+// for SIGN: 0x80000000u, 0x8000000000000000ull
 // needs: Bits FromBits
 
-float CopySign(float magnitude, float sign)
+REAL CopySign(REAL magnitude, REAL sign)
 {
-    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
-}
-
-double CopySign(double magnitude, double sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffffffffffull) | (Bits(sign) & 0x8000000000000000ull));
+    return FromBits((Bits(magnitude) & MAGNITUDE) | (Bits(sign) & SIGN));
 }

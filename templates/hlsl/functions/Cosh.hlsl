@@ -2,14 +2,8 @@
 // Error at most 1.35 ulp (float), 1.35 ulp (double), as measured.
 // needs: HalfExp Magnitude
 
-float Cosh(float x)
+REAL Cosh(REAL x)
 {
-    const float halfExp = HalfExp(Magnitude(x));
+    const REAL halfExp = HalfExp(Magnitude(x));
     return halfExp + 0.25f / halfExp;
-}
-
-double Cosh(double x)
-{
-    const double halfExp = HalfExp(Magnitude(x));
-    return halfExp + 0.25L / halfExp;
 }

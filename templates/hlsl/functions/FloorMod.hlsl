@@ -2,19 +2,10 @@
 // to b, and that sum is rounded (once): it may be b itself.
 // needs: Bits CopySign Fmod IsNan Magnitude
 
-float FloorMod(float a, float b)
+REAL FloorMod(REAL a, REAL b)
 {
-    const float remainder = Fmod(a, b);
-    const float withSign = CopySign(remainder, b);
-    if (IsNan(remainder) || Bits(remainder) == Bits(withSign))
-        return remainder;
-    return Bits(Magnitude(remainder)) == 0 ? withSign : remainder + b;
-}
-
-double FloorMod(double a, double b)
-{
-    const double remainder = Fmod(a, b);
-    const double withSign = CopySign(remainder, b);
+    const REAL remainder = Fmod(a, b);
+    const REAL withSign = CopySign(remainder, b);
     if (IsNan(remainder) || Bits(remainder) == Bits(withSign))
         return remainder;
     return Bits(Magnitude(remainder)) == 0 ? withSign : remainder + b;

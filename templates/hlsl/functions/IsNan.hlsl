@@ -1,12 +1,7 @@
 // Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
 // needs: Bits
 
-bool IsNan(float x)
+bool IsNan(REAL x)
 {
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
+    return (Bits(x) & MAGNITUDE) > INFINITY;
 }

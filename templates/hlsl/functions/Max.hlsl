@@ -2,16 +2,7 @@
 // so that the result of a reduction does not depend on its order. Exact.
 // needs: IsNan Order
 
-float Max(float a, float b)
-{
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
-}
-
-double Max(double a, double b)
+REAL Max(REAL a, REAL b)
 {
     if (IsNan(a))
         return a;

@@ -2,16 +2,7 @@
 // so that the result of a reduction does not depend on its order. Exact.
 // needs: IsNan Order
 
-float Min(float a, float b)
-{
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) > Order(b) ? b : a;
-}
-
-double Min(double a, double b)
+REAL Min(REAL a, REAL b)
 {
     if (IsNan(a))
         return a;

@@ -1,12 +1,8 @@
 // The NaN of a function outside its domain. The argument only chooses the type.
+// for QUIET_NAN: 0x7fc00000u, 0x7ff8000000000000ull
 // needs: FromBits
 
-float QuietNan(float x)
+REAL QuietNan(REAL x)
 {
-    return FromBits(0x7fc00000u);
-}
-
-double QuietNan(double x)
-{
-    return FromBits(0x7ff8000000000000ull);
+    return FromBits(QUIET_NAN);
 }

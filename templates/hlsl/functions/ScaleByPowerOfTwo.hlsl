@@ -2,18 +2,10 @@
 // round once, where they are subnormal; larger ones are infinite.
 // needs: FromBits
 
-float ScaleByPowerOfTwo(float x, int exponent)
+REAL ScaleByPowerOfTwo(REAL x, int exponent)
 {
     const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-double ScaleByPowerOfTwo(double x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise double scaled = x * FromBits((uint64_t)(1023 + first) << 52);
-    scaled = scaled * FromBits((uint64_t)(1023 + exponent - first) << 52);
+    precise REAL scaled = x * FromBits((WORD)(BIAS + first) << FRACTION_BITS);
+    scaled = scaled * FromBits((WORD)(BIAS + exponent - first) << FRACTION_BITS);
     return scaled;
 }

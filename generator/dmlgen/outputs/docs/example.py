@@ -9,7 +9,8 @@ from typing import Any
 
 from dmlgen.description import Description, Nested, Tensor, Value, from_json
 from dmlgen.expr import ir
-from dmlgen.judge import Failure, GeneralJudge
+from dmlgen.failures import Failure
+from dmlgen.judge import GeneralJudge
 from dmlgen.names import pascal, snake
 from dmlgen.registry import Member, Operator, Registry, Rule
 

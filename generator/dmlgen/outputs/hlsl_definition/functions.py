@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.defined import Widths, asks_presence, free_locals, is_known, uses_at
-from dmlgen.expr.printer import Printer
 from dmlgen.outputs.hlsl_definition.names import free, local, pascal
+from dmlgen.outputs.statements import NumberPrinter
 from dmlgen.outputs.uniforms import macro, plain
 
 REAL = "REAL_VALUE"
 
 
-class FunctionPrinter(Printer):
+class FunctionPrinter(NumberPrinter):
     """Prints functions of a definition when they are first called.
 
     A text is an expression of HLSL without statements. `_locals` are those of the function being printed that

@@ -79,12 +79,6 @@ class ShaderPrinter(LoopPrinter):
         exact = float(np.float32(value)) == value
         return f"({REAL}){value!r}{'f' if exact else 'L'}"
 
-    def enum_value(self, node: ir.EnumValue) -> str:
-        return f"{node.value} /* {node.name} */"
-
-    def constant(self, node: ir.Constant) -> str:
-        return f"{node.value} /* {node.name} */"
-
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
             case ir.Local(name=name):

@@ -1,0 +1,80 @@
+"""What the printers of C and of HLSL have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from dmlgen.expr import ir
+from dmlgen.expr.printer import Printer
+
+
+class NumberPrinter(Printer):
+    """Prints what has a name in the header as its number, which holds beside any header."""
+
+    def enum_value(self, node: ir.EnumValue) -> str:
+        return f"{node.value} /* {node.name} */"
+
+    def constant(self, node: ir.Constant) -> str:
+        return f"{node.value} /* {node.name} */"
+
+
+class StatementPrinter(NumberPrinter):
+    """Prints expressions, with statements before them where the language has no expression.
+
+    `statements` collects what must stand before the text that was printed last, `functions` the names of the
+    functions that texts call.
+    """
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.functions: set[str] = set()
+        self._defined: set[str] = set()
+        self._counts: dict[str, int] = {}
+
+    def value(self, node: ir.Expr) -> tuple[list[str], str]:
+        """Statements, and the text of the value after them."""
+        with self.block() as lines:
+            return lines, self.print(node)
+
+    @contextmanager
+    def block(self) -> Iterator[list[str]]:
+        """Collects the statements of what is printed inside; what it defines is known there only."""
+        outer, defined = self.statements, set(self._defined)
+        self.statements = []
+        try:
+            yield self.statements
+        finally:
+            self.statements, self._defined = outer, defined
+
+    def choice(self, node: ir.Conditional, test: str, type_: str, precedence: int) -> tuple[str, str] | str:
+        """The texts of the branches; the name of the value instead, where a branch needs statements."""
+        with self.block() as before_then:
+            then = self.print(node.then, precedence)
+        with self.block() as before_otherwise:
+            otherwise = self.print(node.otherwise, precedence)
+        if not before_then and not before_otherwise and not self.chooses_apart(node):
+            return then, otherwise
+        name = self._new("chosen")
+        self._add(f"{type_} {name};")
+        self._branch(test, [*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
+        return name
+
+    def chooses_apart(self, node: ir.Conditional) -> bool:
+        """Whether a branch must not be worked out without need."""
+        return False
+
+    def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
+        raise NotImplementedError
+
+    def _add(self, *lines: str) -> None:
+        self.statements += lines
+
+    def _new(self, word: str) -> str:
+        """A name that no other variable has."""
+        self._counts[word] = self._counts.get(word, 0) + 1
+        return f"{word}{self._counts[word]}"
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
