@@ -1,4 +1,4 @@
-"""`dmlgen audit` finds each single fact that differs, in every form of page, and nothing in pages that are right.
+"""`dmlgen audit` finds each single fact that differs, in every form of page, and nothing in right pages.
 
 The pages here are invented: facts of a real operator, in words of our own.
 """

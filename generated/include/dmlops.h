@@ -6890,7 +6890,7 @@ DMLOPS_CALLED int dmlops_fails(dmlops_program* program) {
     int64_t upper;
     while (*program->next == DMLOPS_WHEN) {
         ++program->next;
-        if (dmlops_operand(program) == 0) {
+        if (dmlops_integer(program) == 0) {
             return 0;
         }
     }
@@ -7098,17 +7098,17 @@ static inline int dmlops_sound(
         return 0;
     }
     /* DML-TENSOR-total-size */
-    int64_t choice_2;
+    int64_t chosen1;
     if (!(tensor->Strides != NULL)) {
-        choice_2 = dmlops_product(tensor->Sizes, tensor->DimensionCount);
+        chosen1 = dmlops_product(tensor->Sizes, tensor->DimensionCount);
     } else {
-        int64_t sum_1 = 0;
+        int64_t sum1 = 0;
         for (int64_t at_d = 0; at_d < (int64_t)tensor->DimensionCount; ++at_d) {
-            sum_1 = dmlops_add(sum_1, dmlops_multiply(dmlops_subtract(dmlops_entry(tensor->Sizes, tensor->DimensionCount, at_d), 1), dmlops_entry(tensor->Strides, tensor->DimensionCount, at_d)));
+            sum1 = dmlops_add(sum1, dmlops_multiply(dmlops_subtract(dmlops_entry(tensor->Sizes, tensor->DimensionCount, at_d), 1), dmlops_entry(tensor->Strides, tensor->DimensionCount, at_d)));
         }
-        choice_2 = dmlops_add(1, sum_1);
+        chosen1 = dmlops_add(1, sum1);
     }
-    const int64_t let_Span = choice_2;
+    const int64_t let_Span = chosen1;
     const int64_t let_ImpliedSize = dmlops_multiply(dmlops_divide(dmlops_add(dmlops_multiply(let_Span, dmlops_bits(dmlops_enum(&tensor->DataType))), 31), 32), 4);
     if (dmlops_unsigned(tensor->TotalTensorSizeInBytes) < let_ImpliedSize) {
         return 0;
@@ -7134,8 +7134,8 @@ static inline int dmlops_sound(
         }
     }
     /* DML-TENSOR-flags */
-    const int64_t item_3 = dmlops_enum(&tensor->Flags);
-    if ((item_3 != 0 /* NONE */ && item_3 != 1 /* OWNED_BY_DML */)) {
+    const int64_t item1 = dmlops_enum(&tensor->Flags);
+    if ((item1 != 0 /* NONE */ && item1 != 1 /* OWNED_BY_DML */)) {
         return 0;
     }
     /* DML-TENSOR-flags-owned */
@@ -8225,7 +8225,7 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
         DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ScaleTensor */, DMLOPS_BIT_Sizes, 2 /* ZeroPointTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(ZeroPointTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -9023,7 +9023,7 @@ static const uint8_t dmlops_reduce_code[] = {
     /* case 8: Function in (L1, MULTIPLY, SUM, SUM_SQUARE) */
     DMLOPS_ONE_OF, 4, DMLOPS_UINT, DMLOPS_AT(Function), DMLOPS_SMALL(3) /* L1 */, DMLOPS_SMALL(9) /* MULTIPLY */,
         DMLOPS_SMALL(10) /* SUM */, DMLOPS_SMALL(11) /* SUM_SQUARE */,
-    /* OutputTensor.DataType: InputTensor.DataType if Function not in (ARGMAX, ARGMIN) else -9223372036854775808 */
+    /* OutputTensor.DataType: InputTensor.DataType if Function not in (ARGMAX, ARGMIN) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Function), DMLOPS_SMALL(0) /* ARGMAX */,
         DMLOPS_SMALL(1) /* ARGMIN */, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
@@ -13770,7 +13770,7 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
         DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
@@ -14211,7 +14211,7 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
         DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
@@ -15693,7 +15693,7 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SLOT(0) /* d */,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 3 /* BTensor */, DMLOPS_BIT_Sizes, 8 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -15987,7 +15987,7 @@ static const uint8_t dmlops_roi_align_grad_code[] = {
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
     2 /* ROITensor */, DMLOPS_BIT_Sizes, 5 /* OutputROIGradientTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* OutputGradientTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [-9223372036854775808] */
+    /* OutputGradientTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [DMLOPS_AS_GIVEN] */
     DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(InputTensor), DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ITEMS, 1,
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -16556,10 +16556,10 @@ static const uint8_t dmlops_diagonal_matrix1_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_UINT, DMLOPS_AT(ValueDataType),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
     0 /* InputTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* OutputTensor.DataType: InputTensor.DataType if present(InputTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: InputTensor.DataType if present(InputTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(InputTensor), DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [-9223372036854775808] */
+    /* OutputTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [DMLOPS_AS_GIVEN] */
     DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(InputTensor), DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ITEMS, 1,
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -17327,13 +17327,13 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
         DMLOPS_AT(HeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(6) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
-    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -17977,7 +17977,7 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: PooledSizes */
@@ -19194,13 +19194,13 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     DMLOPS_SHOW_INTS, DMLOPS_ALIGN, DMLOPS_ITEMS, 4, DMLOPS_SLOT(0) /* BatchSize */, DMLOPS_UINT,
         DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(4) /* TotalSequenceLength */, DMLOPS_SLOT(6) /* ValueHeadSize */,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(1),
-    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TYPE, DMLOPS_AT(QueryTensor), DMLOPS_NUMBER,
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
@@ -22117,79 +22117,101 @@ static inline int dmlops_counts_hold(const void* description, const dmlops_opera
     return run.count == 0;
 }
 
+/* Whether what is given lets outputs follow from it. */
+static inline int dmlops_can_infer(const void* description, const dmlops_operator* op) {
+    for (size_t i = 0; i < op->member_count; ++i) {
+        if (!dmlops_inferable(description, &op->members[i])) {
+            return 0;
+        }
+    }
+    return dmlops_counts_hold(description, op);
+}
+
+/* The data type of an output, which may be any number, in place of the one that is given. */
+static inline void dmlops_infer_type(
+    const void* description, const dmlops_operator* op, const dmlops_output* output, DML_TENSOR_DATA_TYPE* type) {
+    if (output->type_from != DMLOPS_NOTHING) {
+        memcpy(type, &dmlops_first(description, &op->members[output->type_from])->DataType, sizeof *type);
+    }
+    if (output->type_start != DMLOPS_NO_PROGRAM) {
+        dmlops_program program;
+        int64_t value;
+        dmlops_start(&program, op->code + output->type_start, description, 0);
+        value = dmlops_integer(&program);
+        if (value != DMLOPS_AS_GIVEN) {
+            const uint32_t number = (uint32_t)value;
+            memcpy(type, &number, sizeof number);
+        }
+    }
+}
+
+/* The sizes of an output, which are the given ones where nothing says otherwise. */
+static inline void dmlops_infer_sizes(
+    const void* description, const dmlops_operator* op, const dmlops_output* output,
+    const DML_BUFFER_TENSOR_DESC* given, dmlops_list* sizes) {
+    const int stay = output->keeps_sizes && given->DimensionCount != 0;
+    const DML_BUFFER_TENSOR_DESC* from = given;
+    sizes->count = 0;
+    if (!stay && output->sizes_start != DMLOPS_NO_PROGRAM) {
+        dmlops_program program;
+        dmlops_start(&program, op->code + output->sizes_start, description, 0);
+        dmlops_append_next(&program, sizes);
+        if (sizes->count != 1 || sizes->values[0] != DMLOPS_AS_GIVEN) {
+            return;
+        }
+        sizes->count = 0;
+    }
+    if (!stay && output->sizes_from != DMLOPS_NOTHING) {
+        from = dmlops_first(description, &op->members[output->sizes_from]);
+    }
+    for (UINT i = 0; i < from->DimensionCount; ++i) {
+        dmlops_push(sizes, from->Sizes[i]);
+    }
+}
+
+/* Whether a tensor can have these sizes. */
+static inline int dmlops_are_sizes(const dmlops_list* list) {
+    int are = list->count >= 1 && list->count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
+    for (int64_t i = 0; are && i < list->count; ++i) {
+        are = list->values[i] >= 1 && list->values[i] <= (int64_t)UINT32_MAX;
+    }
+    return are;
+}
+
 /* What an output is as far as it follows, whether or not the description breaks rules. */
 static inline dmlops_inference dmlops_work_out(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
     const int64_t position = desc == NULL ? -1 : dmlops_position(dmlops_enum(&desc->Type));
     const dmlops_output* output = dmlops_output_of(position, number);
     const DML_BUFFER_TENSOR_DESC* given = &dmlops_absent;
+    const dmlops_operator* op;
+    const dmlops_member* member;
     DML_BUFFER_TENSOR_DESC made;
-    const dmlops_member* members;
     dmlops_list list;
-    int finds_type;
-    int finds_sizes;
     if (output == NULL) {
         return DMLOPS_NO_OUTPUT;
     }
-    members = dmlops_operators[position].members;
-    for (size_t i = 0; i < dmlops_operators[position].member_count; ++i) {
-        if (desc->Desc == NULL || !dmlops_inferable(desc->Desc, &members[i])) {
-            return DMLOPS_NEEDS_INPUT;
-        }
-    }
-    if (!dmlops_counts_hold(desc->Desc, &dmlops_operators[position])) {
+    op = &dmlops_operators[position];
+    member = &op->members[output->member];
+    if (desc->Desc == NULL || !dmlops_can_infer(desc->Desc, op)) {
         return DMLOPS_NEEDS_INPUT;
     }
-    if (members[output->member].count == DMLOPS_ALONE && dmlops_readable(desc->Desc, &members[output->member])) {
-        given = dmlops_first(desc->Desc, &members[output->member]);
+    if (member->count == DMLOPS_ALONE && dmlops_readable(desc->Desc, member)) {
+        given = dmlops_first(desc->Desc, member);
     }
     made = *given;
-    finds_type = !output->keeps_type || dmlops_bits(dmlops_enum(&given->DataType)) == 0;
-    finds_sizes = !output->keeps_sizes || given->DimensionCount == 0;
-    if (finds_type && output->type_from != DMLOPS_NOTHING) {
-        /* which may be any number */
-        memcpy(&made.DataType, &dmlops_first(desc->Desc, &members[output->type_from])->DataType, sizeof made.DataType);
+    if (!output->keeps_type || dmlops_bits(dmlops_enum(&given->DataType)) == 0) {
+        dmlops_infer_type(desc->Desc, op, output, &made.DataType);
     }
-    if (finds_type && output->type_start != DMLOPS_NO_PROGRAM) {
-        dmlops_program program;
-        int64_t type;
-        dmlops_start(&program, dmlops_operators[position].code + output->type_start, desc->Desc, 0);
-        type = dmlops_integer(&program);
-        if (type != DMLOPS_AS_GIVEN) {
-            const uint32_t value = (uint32_t)type;
-            memcpy(&made.DataType, &value, sizeof made.DataType);
-        }
-    }
-    list.count = 0;
-    if (finds_sizes && output->sizes_start != DMLOPS_NO_PROGRAM) {
-        dmlops_program program;
-        dmlops_start(&program, dmlops_operators[position].code + output->sizes_start, desc->Desc, 0);
-        dmlops_append_next(&program, &list);
-    }
-    if (!finds_sizes || output->sizes_start == DMLOPS_NO_PROGRAM ||
-        (list.count == 1 && list.values[0] == DMLOPS_AS_GIVEN)) {
-        const DML_BUFFER_TENSOR_DESC* from = given;
-        if (finds_sizes && output->sizes_from != DMLOPS_NOTHING) {
-            from = dmlops_first(desc->Desc, &members[output->sizes_from]);
-        }
-        list.count = 0;
-        for (UINT i = 0; i < from->DimensionCount; ++i) {
-            dmlops_push(&list, from->Sizes[i]);
-        }
-    }
+    dmlops_infer_sizes(desc->Desc, op, output, given, &list);
     if (dmlops_bits(dmlops_enum(&made.DataType)) == 0) {
         return output->type_from == DMLOPS_NOTHING ? DMLOPS_NEEDS_CHOICE : DMLOPS_NEEDS_INPUT;
     }
     if (list.count == 0 && output->sizes_start == DMLOPS_NO_PROGRAM && output->sizes_from == DMLOPS_NOTHING) {
         return DMLOPS_NEEDS_CHOICE;
     }
-    if (list.count < 1 || list.count > (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
+    if (!dmlops_are_sizes(&list)) {
         return DMLOPS_NO_SIZES;
-    }
-    for (int64_t i = 0; i < list.count; ++i) {
-        if (list.values[i] < 1 || list.values[i] > (int64_t)UINT32_MAX) {
-            return DMLOPS_NO_SIZES;
-        }
     }
     for (int64_t i = 0; i < list.count; ++i) {
         sizes[i] = (UINT)list.values[i];
@@ -22688,10 +22710,23 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter1;
 } dmlops_plan_Activation;
 
+typedef struct dmlops_plan_Window {
+    dmlops_plan_int_8 sizes;
+    int64_t groups;
+    dmlops_plan_int_8 axes;
+    dmlops_plan_int_8 left_first;
+    dmlops_plan_int_8 left_taps;
+    dmlops_plan_int_8 right_first;
+    dmlops_plan_int_8 right_steps;
+    dmlops_plan_int_8 right_taps;
+} dmlops_plan_Window;
+
 typedef struct dmlops_plan_Factors {
+    int applies;
     dmlops_plan_int_8 left;
     dmlops_plan_int_8 right;
     int64_t depth;
+    dmlops_plan_Window window;
 } dmlops_plan_Factors;
 
 typedef struct dmlops_plan_Tensor_16 {
@@ -22907,11 +22942,17 @@ typedef struct dmlops_plan_Matrices {
     int64_t column_axis;
     int64_t rows;
     int64_t columns;
+    int64_t run;
     int64_t depth;
     int64_t count;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
 } dmlops_plan_Matrices;
+
+typedef struct dmlops_plan_TapStep {
+    int is_even;
+    int64_t step;
+} dmlops_plan_TapStep;
 
 typedef struct dmlops_plan_Share {
     dmlops_plan_Tile tile;
@@ -22925,6 +22966,7 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_8 sizes;
     dmlops_plan_int_8 leftSteps;
     dmlops_plan_int_8 rightSteps;
+    dmlops_plan_int_64 window;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     int64_t rank;
@@ -22941,6 +22983,7 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t groupColumns;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
+    dmlops_plan_int_64 tap;
 } dmlops_plan_ContractionParams;
 
 typedef struct dmlops_plan_Switch_8 {
@@ -23358,6 +23401,9 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     for (int64_t i = 0; i < record->rightSteps.count; ++i) {
         dmlops_put_word(planning, record->rightSteps.items[i]);
     }
+    for (int64_t i = 0; i < record->window.count; ++i) {
+        dmlops_put_word(planning, record->window.items[i]);
+    }
     for (int64_t i = 0; i < record->lists.count; ++i) {
         dmlops_put_word(planning, record->lists.items[i]);
     }
@@ -23381,6 +23427,9 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     }
     for (int64_t i = 0; i < record->scalars.count; ++i) {
         dmlops_put_word(planning, record->scalars.items[i]);
+    }
+    for (int64_t i = 0; i < record->tap.count; ++i) {
+        dmlops_put_word(planning, record->tap.items[i]);
     }
 }
 
@@ -23616,17 +23665,35 @@ DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth);
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
+    dmlops_plan_int_8* ones);
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t products);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t axis, int64_t stride);
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t threads,
-    int64_t in_group);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
+    const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -24422,9 +24489,59 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     return made_1;
 }
 
+/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis) {
+    int64_t run = 1;
+    for (int64_t place = 0; place < output->sizes.count; ++place) {
+        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
+        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
+            break;
+        }
+        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+    }
+    return run;
+}
+
+/* The sizes of the output, 1 along some dimensions. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
+    dmlops_plan_int_8* ones) {
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
+        const int64_t size = output->sizes.items[axis];
+        int is_one = 0;
+        for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
+            const int64_t one = ones->items[each_1];
+            is_one = is_one || (axis == one);
+        }
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, is_one ? 1 : size);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
+    }
+    return sizes;
+}
+
+/* Whether tiles take the types, and there is enough to do for them. */
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t products) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    int is_whole = (told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)].bits >= 16) &&
+        (told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)].bits >= 16);
+    is_whole = is_whole && (told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].bits >=
+        16);
+    return told->factors.applies && is_whole && !told->is_double && (products >= 4096);
+}
+
 /* The output as matrices. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader) {
+    if (told->factors.window.sizes.count > 0) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_windowed(planning, told, shader);
+        return made_1;
+    }
     dmlops_plan_Factors factors = told->factors;
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
@@ -24435,25 +24552,195 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     int is_there = (row_axis != -1) && (column_axis != -1);
     int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
     int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), factors.depth);
-    int is_whole = (output.bits >= 16) && (left.bits >= 16) && (right.bits >= 16);
-    int is_worth = is_there && is_whole && !told->is_double && (products >= 4096);
-    dmlops_plan_Side made_1 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, column_axis);
+    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
+    dmlops_plan_Side made_4 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
         factors.depth);
-    dmlops_plan_Side made_2 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
+    dmlops_plan_Side made_5 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
         factors.depth);
-    dmlops_plan_Matrices made_3;
-    made_3.is_worth = is_worth;
-    made_3.sizes = output.sizes;
-    made_3.row_axis = row_axis;
-    made_3.column_axis = column_axis;
-    made_3.rows = rows;
-    made_3.columns = columns;
-    made_3.depth = factors.depth;
-    made_3.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
-    made_3.left = made_1;
-    made_3.right = made_2;
-    return made_3;
+    dmlops_plan_Matrices made_6;
+    made_6.is_worth = is_there && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), factors.depth));
+    made_6.sizes = made_3;
+    made_6.row_axis = row_axis;
+    made_6.column_axis = column_axis;
+    made_6.rows = rows;
+    made_6.columns = columns;
+    made_6.run = (output.strides.items[dmlops_item(planning, column_axis, output.strides.count)] == 1) ? columns : 1;
+    made_6.depth = factors.depth;
+    made_6.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
+    made_6.left = made_4;
+    made_6.right = made_5;
+    return made_6;
+}
+
+/* The step of the left factor from one place of the window to the next. */
+DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor) {
+    int is_even = 1;
+    int is_first = 1;
+    int64_t step = 0;
+    int64_t following = 0;
+    for (int64_t place = 0; place < window->sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
+        if (window->sizes.items[dmlops_item(planning, d, window->sizes.count)] > 1) {
+            int64_t stride = tensor->strides.items[dmlops_item(planning,
+                dmlops_subtract(dmlops_subtract(tensor->strides.count, 1), place), tensor->strides.count)];
+            int64_t own = dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
+                window->left_taps.count)], window->left_first.items[dmlops_item(planning, d,
+                window->left_first.count)]), stride);
+            is_even = is_even && (is_first || (own == following));
+            step = is_first ? own : step;
+            is_first = 0;
+            following = dmlops_multiply(own, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
+        }
+    }
+    dmlops_plan_TapStep made_1;
+    made_1.is_even = is_even;
+    made_1.step = step;
+    return made_1;
+}
+
+/* The output as matrices, with a window: one for each group. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    int64_t row_axis = factors.left.items[dmlops_item(planning, 0, factors.left.count)];
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)], groups);
+    int64_t columns = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes),
+        output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)]);
+    int64_t depth = dmlops_plan_times(planning, factors.depth, dmlops_plan_element_count(planning, &window.sizes));
+    dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, &window, &left);
+    int is_straight = step.is_even;
+    for (int64_t d = 0; d < window.axes.count; ++d) {
+        const int64_t axis = window.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(window.axes.items[dmlops_item(planning, 0,
+            window.axes.count)], d));
+    }
+    int64_t first = dmlops_plan_first_of(planning, &window, &left);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    dmlops_plan_int_64_insert(planning, &others, others.count, left.strides.items[dmlops_item(planning, 0,
+        left.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &others, others.count, step.step);
+    dmlops_plan_int_64_insert(planning, &others, others.count, first);
+    int64_t vector = (left.strides.items[dmlops_item(planning, 1, left.strides.count)] == 1) ? 4 : 1;
+    vector = dmlops_gcd(vector, factors.depth);
+    for (int64_t each_1 = 0; each_1 < others.count; ++each_1) {
+        const int64_t other = others.items[each_1];
+        vector = dmlops_gcd(vector, other);
+    }
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
+    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
+    dmlops_plan_int_8 made_4 = dmlops_plan_axis_steps(planning, &output, row_axis,
+        left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
+    dmlops_plan_Side made_5;
+    made_5.steps = made_4;
+    made_5.depth = left.strides.items[dmlops_item(planning, 1, left.strides.count)];
+    made_5.is_along = 1;
+    made_5.vector = vector;
+    dmlops_plan_int_8 made_6 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
+        factors.right.count)], right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
+    dmlops_plan_Side made_7;
+    made_7.steps = made_6;
+    made_7.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
+    made_7.is_along = 0;
+    made_7.vector = 1;
+    dmlops_plan_Matrices made_8;
+    made_8.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, groups)));
+    made_8.sizes = made_3;
+    made_8.row_axis = row_axis;
+    made_8.column_axis = -1;
+    made_8.rows = rows;
+    made_8.columns = columns;
+    made_8.run = dmlops_plan_side_by_side(planning, &output, row_axis);
+    made_8.depth = depth;
+    made_8.count = groups;
+    made_8.left = made_5;
+    made_8.right = made_7;
+    return made_8;
+}
+
+/* Steps along the dimensions of the output, of which a factor has one. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t axis, int64_t stride) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, (d == axis) ? stride : 0);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
+    }
+    return steps;
+}
+
+/* Where the left factor is read at the first place of the window. */
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor) {
+    int64_t first = 0;
+    for (int64_t d = 0; d < window->left_first.count; ++d) {
+        const int64_t coordinate = window->left_first.items[d];
+        first = dmlops_add(first, dmlops_multiply(coordinate, tensor->strides.items[dmlops_item(planning,
+            dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
+    }
+    return first;
+}
+
+/* The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    int64_t rank = window->sizes.count;
+    for (int64_t what = 0; what < 6; ++what) {
+        for (int64_t d = 0; d < 8; ++d) {
+            int64_t word = 0;
+            if (d < rank) {
+                int64_t dimension = dmlops_add(dmlops_subtract(tensor->sizes.count, rank), d);
+                if (what == 0) {
+                    word = window->sizes.items[dmlops_item(planning, d, window->sizes.count)];
+                } else {
+                    if (what == 1) {
+                        word = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
+                    } else {
+                        if (what == 2) {
+                            word = dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+                                window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
+                                window->right_first.count)]);
+                        } else {
+                            if (what == 3) {
+                                word = dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+                                    window->right_taps.count)], window->right_first.items[dmlops_item(planning, d,
+                                    window->right_first.count)]);
+                            } else {
+                                if (what == 4) {
+                                    word = tensor->sizes.items[dmlops_item(planning, dimension, tensor->sizes.count)];
+                                } else {
+                                    word = tensor->strides.items[dmlops_item(planning, dimension,
+                                        tensor->strides.count)];
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_plan_counted(planning, word));
+        }
+    }
+    return words;
 }
 
 /* The tile that suits the matrices: as large as leaves enough of them. */
@@ -24466,10 +24753,11 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         made_1.threadColumns = 4;
         return made_1;
     }
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
+    int64_t tall = (found->column_axis == -1) ? 64 : 128;
+    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, tall),
         dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
         dmlops_plan_Tile made_2;
-        made_2.rows = 128;
+        made_2.rows = tall;
         made_2.columns = 128;
         made_2.threadRows = 8;
         made_2.threadColumns = 8;
@@ -24483,13 +24771,19 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
     return made_3;
 }
 
+/* Whether a thread works out a sum of its own: groups of channels are too small for tiles. */
+DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    (void)planning;
+    return (found->column_axis == -1) && (found->rows < 4);
+}
+
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found);
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int is_busy = dmlops_multiply(2, groups) >= 512;
+    int is_busy = (dmlops_multiply(2, groups) >= 512) || dmlops_plan_is_direct(planning, found);
     int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
         dmlops_divide(found->depth, 256)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
@@ -24507,14 +24801,10 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
 /* Neighbours along a row that a thread stores at once. */
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output) {
-    if (output->strides.items[dmlops_item(planning, found->column_axis, output->strides.count)] != 1) {
-        return 1;
-    }
-    int64_t vector = dmlops_gcd(4, found->columns);
+    int64_t vector = dmlops_gcd(4, found->run);
     for (int64_t axis = 0; axis < output->strides.count; ++axis) {
         const int64_t stride = output->strides.items[axis];
-        if ((axis != found->column_axis) && (output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] >
-            1)) {
+        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
             vector = dmlops_gcd(vector, stride);
         }
     }
@@ -24524,13 +24814,19 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
 /* One dispatch, two where sums are worked out in parts; the passes of the definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+    if (!found.is_worth) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
     dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (!found.is_worth || (dmlops_plan_times(planning, whole, share.parts) >= INT64_C(2147483648))) {
-        dmlops_plan_definition(planning, told, shader);
+    if (dmlops_plan_times(planning, whole, share.parts) >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_plan_times(planning,
+            whole, share.parts)));
         return;
     }
     dmlops_out_begin(planning);
@@ -24541,11 +24837,17 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         }
     }
     dmlops_plan_Tile tile = share.tile;
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &space, &output.buffer);
     dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
-    dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", found.left.vector);
+    if (found.column_axis == -1) {
+        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, 16) == 0));
+    } else {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
+    }
+    dmlops_out_define(planning, "", "LEFT_VECTOR", dmlops_plan_is_direct(planning, &found) ? 1 : found.left.vector);
     dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found.left.is_along);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", found.right.vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found.right.is_along);
@@ -24556,61 +24858,84 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share.parts > 1));
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
+    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
         whole), share.parts) : 8, 0);
-    dmlops_out_bind(planning, &made_3);
+    dmlops_out_bind(planning, &made_2);
     dmlops_out_share(planning);
-    int64_t threads = dmlops_divide(dmlops_multiply(tile.rows, tile.columns), dmlops_multiply(tile.threadRows,
-        tile.threadColumns));
-    int64_t groups = dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across), found.count),
-        share.parts);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (share.parts > 1) ? 1 : dmlops_plan_stored_at_once(planning,
-        &found, &output));
-    dmlops_out_define(planning, "", "PASS", shader->contracted.number);
-    dmlops_plan_dispatch_contraction(planning, told, &found, &share, &known, dmlops_multiply(groups, threads), threads);
+    int64_t number = shader->contracted.number;
+    if (dmlops_plan_is_direct(planning, &found)) {
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 2), whole);
+        return;
+    }
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across),
+        found.count), share.parts), dmlops_plan_threads_of(planning, &tile));
+    dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
     if (share.parts > 1) {
-        dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
-        dmlops_out_define(planning, "", "PASS", dmlops_add(shader->contracted.number, 1));
-        dmlops_plan_dispatch_contraction(planning, told, &found, &share, &known, whole, 256);
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 1), whole);
     }
 }
 
-/* A dispatch of so many threads; a second one waits for the first. */
+/* Threads in a group that works out a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
+    (void)planning;
+    return dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->threadRows,
+        tile->threadColumns));
+}
+
+/* Pass `number`, by so many threads; a second one waits for the first. */
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t threads,
-    int64_t in_group) {
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    for (int64_t axis = 0; axis < found->sizes.count; ++axis) {
-        const int64_t size = found->sizes.items[axis];
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, ((axis != found->row_axis) && (axis !=
-            found->column_axis)) ? size : 1);
-    }
-    int64_t rank = sizes.count;
-    while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
-    }
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
+    const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    int is_tiled_pass = number == contracted.number;
+    int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
+    int stores_all = is_tiled_pass && (share->parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
-        const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
+        : 1);
+    dmlops_plan_int_64 window;
+    window.count = 0;
+    dmlops_plan_int_64 tap;
+    tap.count = 0;
+    if (factors.window.sizes.count > 0) {
+        dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &factors.window,
+            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)]);
+        window = made_1;
+        dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
+        int64_t shift = dmlops_subtract(made_2.step, dmlops_multiply(factors.depth, found->left.depth));
+        dmlops_plan_int_64 made_3;
+        made_3.count = 0;
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(dmlops_plan_first_of(planning,
+            &factors.window, &left), INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(shift, INT64_C(4294967296)));
+        tap = made_3;
     }
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
-        const int64_t step = found->right.steps.items[each_4];
-        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_plan_int_8 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = 0; each_5 < found->left.steps.count; ++each_5) {
+        const int64_t step = found->left.steps.items[each_5];
+        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_int_8 made_6;
+    made_6.count = 0;
+    for (int64_t each_7 = 0; each_7 < found->right.steps.count; ++each_7) {
+        const int64_t step = found->right.steps.items[each_7];
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
     dmlops_plan_ContractionParams params;
-    params.sizes = sizes;
-    params.leftSteps = made_1;
-    params.rightSteps = made_3;
+    params.sizes = found->sizes;
+    params.leftSteps = made_4;
+    params.rightSteps = made_6;
+    params.window = window;
     params.lists = known->lists;
     params.activations = known->activations;
-    params.rank = rank;
+    params.rank = output.sizes.count;
     params.matrices = found->count;
     params.matrixRows = found->rows;
     params.matrixColumns = found->columns;
@@ -24624,8 +24949,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     params.groupColumns = groups.columns;
     params.elements = told->elements;
     params.scalars = known->scalars;
+    params.tap = tap;
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, share->parts > 1);
+    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
 }
 
 /* A dispatch. */
@@ -26503,7 +26829,7 @@ DMLOPS_CALLED int dmlops_plan_apart(
 static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26519,7 +26845,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ABS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ABS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26535,7 +26861,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26551,7 +26877,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26565,7 +26891,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26581,7 +26907,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26597,7 +26923,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26613,8 +26939,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26632,7 +26958,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26648,7 +26974,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26662,7 +26988,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_EXP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_EXP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26678,7 +27004,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26694,7 +27020,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOG_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOG_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26710,7 +27036,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26724,7 +27050,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26738,7 +27064,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26752,7 +27078,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26766,7 +27092,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26779,7 +27105,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26793,7 +27119,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26807,7 +27133,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MAX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MAX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26821,7 +27147,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26835,7 +27161,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26849,7 +27175,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26863,7 +27189,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_POW_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26880,7 +27206,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26897,7 +27223,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26913,7 +27239,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26929,7 +27255,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26945,7 +27271,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -26959,7 +27285,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26975,8 +27301,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -26993,7 +27319,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
@@ -27009,7 +27335,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
@@ -27025,8 +27351,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_ELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27040,8 +27366,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 1;
@@ -27050,18 +27376,18 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
 static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27076,7 +27402,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_IDENTITY_OPERATOR_DESC* desc = (const DML_ACTIVATION_IDENTITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 1;
@@ -27089,8 +27415,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27104,8 +27430,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LINEAR_OPERATOR_DESC* desc = (const DML_ACTIVATION_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27120,8 +27446,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 1;
@@ -27130,17 +27456,17 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
 static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -27154,8 +27480,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27170,7 +27496,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27183,8 +27509,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27199,8 +27525,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27215,7 +27541,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_SIGMOID_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27228,8 +27554,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 1;
@@ -27238,18 +27564,18 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
 static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27263,7 +27589,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27276,7 +27602,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27289,8 +27615,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27312,7 +27638,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, dmlops_convolution_bounds},
     1,
     {17, dmlops_convolution_activations},
-    {-1, 0, 0, 0},
+    {1, 1, 0, 3},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -27323,56 +27649,128 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         return;
     }
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "FILTER", 1, 0, desc->FilterTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->OutputPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, (int64_t)desc->GroupCount);
-    dmlops_push(&list_2, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, (int64_t)desc->GroupCount);
-    dmlops_push(&list_3, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_append(&list_6, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_list list_8;
-    list_8.count = 0;
-    dmlops_append(&list_8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->OutputPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (int64_t)desc->GroupCount);
+    dmlops_push(&list2, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, (int64_t)desc->GroupCount);
+    dmlops_push(&list3, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    told.factors.applies = dmlops_enum(&desc->Direction) == 0 /* FORWARD */;
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_push(&list9, 1);
+    dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.left, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_push(&list10, 0);
+    dmlops_push(&list10, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.right, &list10);
+    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
+    dmlops_list list11;
+    list11.count = 0;
+    dmlops_append(&list11, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.window.sizes, &list11);
+    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_list list12;
+    list12.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list12, dmlops_add(at_v2, 2));
+    }
+    dmlops_tell_list(planning, &told.factors.window.axes, &list12);
+    dmlops_list list13;
+    list13.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        int64_t chosen1;
+        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
+            dmlops_list list14;
+            list14.count = 0;
+            dmlops_append(&list14, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+            chosen1 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list14.values, list14.count, at_v2), 1), 0);
+        } else {
+            chosen1 = 0;
+        }
+        dmlops_push(&list13, chosen1);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_first, &list13);
+    dmlops_list list15;
+    list15.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        int64_t chosen2;
+        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
+            dmlops_list list16;
+            list16.count = 0;
+            dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+            chosen2 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1), 1);
+        } else {
+            chosen2 = 1;
+        }
+        dmlops_push(&list15, chosen2);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_taps, &list15);
+    dmlops_list list17;
+    list17.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
+    dmlops_list list18;
+    list18.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
+    dmlops_list list19;
+    list19.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_convolution_shader);
+    dmlops_plan_contraction(planning, &told, &dmlops_convolution_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
@@ -27397,9 +27795,9 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     }
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "C", 2, 0, desc->CTensor, 0);
@@ -27407,10 +27805,10 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_gemm_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
@@ -27419,32 +27817,33 @@ memset(&told, 0, sizeof told);
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_integer(planning, &told.numbers, let_K);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
-    dmlops_list list_2;
-    list_2.count = 0;
+    told.factors.applies = 1;
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
-        dmlops_push(&list_2, at_d);
+        dmlops_push(&list2, at_d);
     }
     if (dmlops_enum(&desc->TransA) == 0 /* NONE */) {
-        dmlops_push(&list_2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-        dmlops_push(&list_2, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+        dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
     } else {
-        dmlops_push(&list_2, (int64_t)OutputTensor->DimensionCount);
-        dmlops_push(&list_2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+        dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
     }
-    dmlops_tell_list(planning, &told.factors.left, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_list(planning, &told.factors.left, &list2);
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
-        dmlops_push(&list_3, at_d);
+        dmlops_push(&list3, at_d);
     }
     if (dmlops_enum(&desc->TransB) == 0 /* NONE */) {
-        dmlops_push(&list_3, (int64_t)OutputTensor->DimensionCount);
-        dmlops_push(&list_3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+        dmlops_push(&list3, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     } else {
-        dmlops_push(&list_3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-        dmlops_push(&list_3, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+        dmlops_push(&list3, (int64_t)OutputTensor->DimensionCount);
     }
-    dmlops_tell_list(planning, &told.factors.right, &list_3);
+    dmlops_tell_list(planning, &told.factors.right, &list3);
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_contraction(planning, &told, &dmlops_gemm_shader);
@@ -27453,7 +27852,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
     const DML_REDUCE_OPERATOR_DESC* desc = (const DML_REDUCE_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 1, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
     told.is_each = 0;
@@ -27463,10 +27862,10 @@ memset(&told, 0, sizeof told);
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
     dmlops_tell_switch(planning, &told.switches, "FUNCTION", dmlops_enum(&desc->Function));
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
@@ -27486,37 +27885,37 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list_6;
-        list_6.count = 0;
-        dmlops_append(&list_6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_push(&list_5, dmlops_add(dmlops_add(dmlops_list_entry(list_6.values, list_6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+        dmlops_list list6;
+        list6.count = 0;
+        dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_push(&list5, dmlops_add(dmlops_add(dmlops_list_entry(list6.values, list6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_plan_definition(planning, &told, &dmlops_average_pooling_shader);
@@ -27538,28 +27937,28 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING_OPERATOR_DESC* desc = (const DML_LP_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
     dmlops_plan_definition(planning, &told, &dmlops_lp_pooling_shader);
@@ -27581,28 +27980,28 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING_OPERATOR_DESC* desc = (const DML_MAX_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling_shader);
 }
@@ -27622,18 +28021,18 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_ROI_POOLING_OPERATOR_DESC* desc = (const DML_ROI_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 3;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, (int64_t)desc->PooledSize.Height);
-    dmlops_push(&list_1, (int64_t)desc->PooledSize.Width);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->PooledSize.Height);
+    dmlops_push(&list1, (int64_t)desc->PooledSize.Width);
+    dmlops_tell_listed(planning, &told.lists, &list1);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScale);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_plan_definition(planning, &told, &dmlops_roi_pooling_shader);
@@ -27642,35 +28041,35 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_slice_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_OPERATOR_DESC* desc = (const DML_SLICE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Offsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Offsets, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_list let_step;
     let_step.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_step, (dmlops_entry(desc->Sizes, desc->DimensionCount, at_d) > 1 ? (int64_t)dmlops_entry(desc->Strides, desc->DimensionCount, at_d) : (int64_t)0));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_step, 1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
     dmlops_plan_map(planning, &told);
 }
 
 static inline void dmlops_cast_plan(dmlops_planning* planning, const void* description) {
     const DML_CAST_OPERATOR_DESC* desc = (const DML_CAST_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -27684,8 +28083,8 @@ static inline void dmlops_split_plan(dmlops_planning* planning, const void* desc
     const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->OutputCount; ++number) {
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -27693,16 +28092,16 @@ memset(&told, 0, sizeof told);
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
-    int64_t sum_1 = 0;
+    int64_t sum1 = 0;
     for (int64_t at_i = 0; at_i < number; ++at_i) {
-        sum_1 = dmlops_add(sum_1, dmlops_entry(dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->Sizes, dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
+        sum1 = dmlops_add(sum1, dmlops_entry(dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->Sizes, dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
     }
-    const int64_t let_start = sum_1;
+    const int64_t let_start = sum1;
     dmlops_tell_integer(planning, &told.scalars, let_start);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
     }
 }
@@ -27711,7 +28110,7 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
     const DML_JOIN_OPERATOR_DESC* desc = (const DML_JOIN_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->InputCount; ++number) {
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -27719,11 +28118,11 @@ memset(&told, 0, sizeof told);
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
-    int64_t sum_1 = 0;
+    int64_t sum1 = 0;
     for (int64_t at_i = 0; at_i < number; ++at_i) {
-        sum_1 = dmlops_add(sum_1, dmlops_entry(dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->Sizes, dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
+        sum1 = dmlops_add(sum1, dmlops_entry(dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->Sizes, dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
     }
-    const int64_t let_start = sum_1;
+    const int64_t let_start = sum1;
     dmlops_tell_integer(planning, &told.scalars, let_start);
     dmlops_plan_map(planning, &told);
     }
@@ -27732,8 +28131,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_padding_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING_OPERATOR_DESC* desc = (const DML_PADDING_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -27742,14 +28141,14 @@ memset(&told, 0, sizeof told);
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
     dmlops_tell_number(planning, &told.elements, 1, dmlops_enum(&InputTensor->DataType), (double)desc->PaddingValue);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
     dmlops_list let_period;
     let_period.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -27768,7 +28167,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_VALUE_SCALE_2D_OPERATOR_DESC* desc = (const DML_VALUE_SCALE_2D_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 0;
@@ -27788,8 +28187,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 0;
@@ -27799,10 +28198,10 @@ memset(&told, 0, sizeof told);
     dmlops_tell_switch(planning, &told.switches, "INTERPOLATION_MODE", dmlops_enum(&desc->InterpolationMode));
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Height);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Width);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -27819,18 +28218,18 @@ static inline void dmlops_gather_trace(const void* description, dmlops_trace* tr
     dmlops_list_append(&let_picked, let_place.values, let_place.count, (int64_t)desc->Axis, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions));
     dmlops_align(&let_picked, (int64_t)IndicesTensor->DimensionCount, 0);
     const int64_t let_index = dmlops_follow(trace, &let_picked, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis));
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_list_append(&list_1, let_place.values, let_place.count, 0, (int64_t)desc->Axis);
-    dmlops_push(&list_1, let_index);
-    dmlops_list_append(&list_1, let_place.values, let_place.count, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions), let_place.count);
-    dmlops_reach(trace, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_list_append(&list1, let_place.values, let_place.count, 0, (int64_t)desc->Axis);
+    dmlops_push(&list1, let_index);
+    dmlops_list_append(&list1, let_place.values, let_place.count, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions), let_place.count);
+    dmlops_reach(trace, &list1);
 }
 
 static inline void dmlops_gather_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -27845,8 +28244,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -27856,19 +28255,19 @@ memset(&told, 0, sizeof told);
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
 static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -27878,35 +28277,35 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
 static inline void dmlops_tile_plan(dmlops_planning* planning, const void* description) {
     const DML_TILE_OPERATOR_DESC* desc = (const DML_TILE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
 static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K_OPERATOR_DESC* desc = (const DML_TOP_K_OPERATOR_DESC*)description;
     dmlops_plan_TopK told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, 0);
     dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, 0);
@@ -27931,7 +28330,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
@@ -27963,8 +28362,8 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
@@ -27972,37 +28371,37 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_1, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list1, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_2, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list2, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_3, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list3, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_tell_integer(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
-    dmlops_list list_5;
-    list_5.count = 0;
+    dmlops_list list5;
+    list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_5.values, list_5.count));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
@@ -28026,39 +28425,39 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
     const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list_2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+        dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_list list_4;
-        list_4.count = 0;
+        dmlops_list list4;
+        list4.count = 0;
         for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list_4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+            dmlops_push(&list4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
         }
-        dmlops_list list_5;
-        list_5.count = 0;
+        dmlops_list list5;
+        list5.count = 0;
         for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list_5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
         }
-        dmlops_push(&list_3, dmlops_add(dmlops_add(dmlops_list_entry(list_4.values, list_4.count, at_d), dmlops_list_entry(list_5.values, list_5.count, at_d)), 1));
+        dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_listed(planning, &told.lists, &list3);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
@@ -28083,25 +28482,25 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     const DML_LP_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LP_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_lp_normalization_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_1, (at_d == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list1, (at_d == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_2, (at_d == (int64_t)desc->Axis ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list2, (at_d == (int64_t)desc->Axis ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_tell_listed(planning, &told.lists, &list2);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
@@ -28126,9 +28525,9 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     const DML_RNN_OPERATOR_DESC* desc = (const DML_RNN_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
@@ -28145,38 +28544,38 @@ memset(&told, 0, sizeof told);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
     const int64_t let_GateCount = 1;
     const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, let_SequenceLength);
-    dmlops_push(&list_1, let_DirectionCount);
-    dmlops_push(&list_1, let_BatchSize);
-    dmlops_push(&list_1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list_2, let_DirectionCount);
-    dmlops_push(&list_2, let_BatchSize);
-    dmlops_push(&list_2, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, 2);
-    dmlops_push(&list_3, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, 0);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_push(&list_5, let_GateCount);
-    dmlops_push(&list_5, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_push(&list_6, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, let_SequenceLength);
+    dmlops_push(&list1, let_DirectionCount);
+    dmlops_push(&list1, let_BatchSize);
+    dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list2, let_DirectionCount);
+    dmlops_push(&list2, let_BatchSize);
+    dmlops_push(&list2, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, 2);
+    dmlops_push(&list3, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, 0);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, let_GateCount);
+    dmlops_push(&list5, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_push(&list6, let_SequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_integer(planning, &told.numbers, let_InputSize);
     dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
@@ -28206,9 +28605,9 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     const DML_LSTM_OPERATOR_DESC* desc = (const DML_LSTM_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
@@ -28228,50 +28627,50 @@ memset(&told, 0, sizeof told);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
     const int64_t let_GateCount = 4;
     const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, let_SequenceLength);
-    dmlops_push(&list_1, let_DirectionCount);
-    dmlops_push(&list_1, let_BatchSize);
-    dmlops_push(&list_1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list_2, let_DirectionCount);
-    dmlops_push(&list_2, let_BatchSize);
-    dmlops_push(&list_2, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list_3, let_DirectionCount);
-    dmlops_push(&list_3, let_BatchSize);
-    dmlops_push(&list_3, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, 2);
-    dmlops_push(&list_4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_push(&list_5, 0);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_push(&list_6, let_GateCount);
-    dmlops_push(&list_6, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_push(&list_7, 3);
-    dmlops_push(&list_7, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_list list_8;
-    list_8.count = 0;
-    dmlops_push(&list_8, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, let_SequenceLength);
+    dmlops_push(&list1, let_DirectionCount);
+    dmlops_push(&list1, let_BatchSize);
+    dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list2, let_DirectionCount);
+    dmlops_push(&list2, let_BatchSize);
+    dmlops_push(&list2, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list3, let_DirectionCount);
+    dmlops_push(&list3, let_BatchSize);
+    dmlops_push(&list3, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, 2);
+    dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, 0);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_push(&list6, let_GateCount);
+    dmlops_push(&list6, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_push(&list7, 3);
+    dmlops_push(&list7, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_push(&list8, let_SequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_integer(planning, &told.numbers, let_InputSize);
     dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
@@ -28304,9 +28703,9 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     const DML_GRU_OPERATOR_DESC* desc = (const DML_GRU_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
@@ -28323,45 +28722,45 @@ memset(&told, 0, sizeof told);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
     const int64_t let_GateCount = 3;
     const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, let_SequenceLength);
-    dmlops_push(&list_1, let_DirectionCount);
-    dmlops_push(&list_1, let_BatchSize);
-    dmlops_push(&list_1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list_2, let_DirectionCount);
-    dmlops_push(&list_2, let_BatchSize);
-    dmlops_push(&list_2, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list_3, let_DirectionCount);
-    dmlops_push(&list_3, let_BatchSize);
-    dmlops_push(&list_3, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, 2);
-    dmlops_push(&list_4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_push(&list_5, let_GateCount);
-    dmlops_push(&list_5, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_push(&list_6, 0);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_push(&list_7, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, let_SequenceLength);
+    dmlops_push(&list1, let_DirectionCount);
+    dmlops_push(&list1, let_BatchSize);
+    dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list2, let_DirectionCount);
+    dmlops_push(&list2, let_BatchSize);
+    dmlops_push(&list2, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list3, let_DirectionCount);
+    dmlops_push(&list3, let_BatchSize);
+    dmlops_push(&list3, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, 2);
+    dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, let_GateCount);
+    dmlops_push(&list5, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_push(&list6, 0);
+    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_push(&list7, let_SequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_integer(planning, &told.numbers, let_InputSize);
     dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
@@ -28377,7 +28776,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28390,7 +28789,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28403,7 +28802,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ERF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ERF_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28419,7 +28818,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SINH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28435,7 +28834,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COSH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28451,7 +28850,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28467,7 +28866,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28483,7 +28882,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28499,7 +28898,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28515,7 +28914,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IF_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
@@ -28530,7 +28929,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -28547,7 +28946,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SHRINK_OPERATOR_DESC* desc = (const DML_ACTIVATION_SHRINK_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28575,29 +28974,29 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING1_OPERATOR_DESC* desc = (const DML_MAX_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
     told.tensors.count = 3;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling1_shader);
 }
@@ -28618,26 +29017,26 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
     const DML_MAX_UNPOOLING_OPERATOR_DESC* desc = (const DML_MAX_UNPOOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 3;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_max_unpooling_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_plan_definition(planning, &told, &dmlops_max_unpooling_shader);
 }
 
 static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
     told.over = 0;
@@ -28652,17 +29051,17 @@ static inline void dmlops_scatter_elements_trace(const void* description, dmlops
     const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const int64_t let_index = dmlops_follow(trace, &trace->at, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis));
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_list_append(&list_1, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_replace(&list_1, (int64_t)desc->Axis, let_index);
-    dmlops_reach(trace, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_list_append(&list1, trace->at.values, trace->at.count, 0, trace->at.count);
+    dmlops_replace(&list1, (int64_t)desc->Axis, let_index);
+    dmlops_reach(trace, &list1);
 }
 
 static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
     dmlops_plan_Scatter told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
@@ -28675,10 +29074,10 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* description) {
     const DML_ONE_HOT_OPERATOR_DESC* desc = (const DML_ONE_HOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INDICES", 0, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "VALUES", 1, 0, desc->ValuesTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -28691,19 +29090,19 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     const int64_t let_extent = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis);
     dmlops_tell_integer(planning, &told.scalars, let_extent);
-    int64_t max_1 = INT64_MIN;
+    int64_t max1 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)ValuesTensor->DimensionCount; ++at_d) {
         if (dmlops_entry(ValuesTensor->Sizes, ValuesTensor->DimensionCount, at_d) <= 1) {
             continue;
         }
-        max_1 = max_1 == INT64_MIN ? at_d : dmlops_max(max_1, at_d);
+        max1 = max1 == INT64_MIN ? at_d : dmlops_max(max1, at_d);
     }
-    const int64_t let_onDimension = (max_1 == INT64_MIN ? 0 : max_1);
+    const int64_t let_onDimension = (max1 == INT64_MIN ? 0 : max1);
     dmlops_tell_integer(planning, &told.scalars, let_onDimension);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, ValuesTensor->Sizes, ValuesTensor->DimensionCount, 0, ValuesTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, ValuesTensor->Sizes, ValuesTensor->DimensionCount, 0, ValuesTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -28723,7 +29122,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_OPERATOR_DESC* desc = (const DML_RESAMPLE_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     told.is_double = dmlops_is_double(desc->OutputTensor);
@@ -28737,7 +29136,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -28751,7 +29150,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -28765,7 +29164,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28779,7 +29178,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -28793,7 +29192,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -28807,7 +29206,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -28821,8 +29220,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC* desc = (const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 1;
     told.over = 0;
@@ -28835,8 +29234,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC* desc = (const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, 0);
     told.is_aligned = 0;
     told.over = 0;
@@ -28847,10 +29246,10 @@ memset(&told, 0, sizeof told);
     dmlops_list let_pitch;
     let_pitch.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputTensor->DimensionCount; ++at_d) {
-        dmlops_list list_1;
-        list_1.count = 0;
-        dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_d, 1), OutputTensor->DimensionCount);
-        dmlops_push(&let_pitch, dmlops_list_product(list_1.values, list_1.count));
+        dmlops_list list1;
+        list1.count = 0;
+        dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_d, 1), OutputTensor->DimensionCount);
+        dmlops_push(&let_pitch, dmlops_list_product(list1.values, list1.count));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_pitch, 1);
     dmlops_plan_map(planning, &told);
@@ -28859,7 +29258,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC* desc = (const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC*)description;
     dmlops_plan_Scan told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.axis = (int64_t)desc->Axis;
@@ -28871,8 +29270,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, const void* description) {
     const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC* desc = (const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -28883,10 +29282,10 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     const int64_t let_limit = dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis), 1);
     dmlops_tell_integer(planning, &told.scalars, let_limit);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -28894,17 +29293,17 @@ static inline void dmlops_gather_elements_trace(const void* description, dmlops_
     const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const int64_t let_index = dmlops_follow(trace, &trace->at, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis));
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_list_append(&list_1, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_replace(&list_1, (int64_t)desc->Axis, let_index);
-    dmlops_reach(trace, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_list_append(&list1, trace->at.values, trace->at.count, 0, trace->at.count);
+    dmlops_replace(&list1, (int64_t)desc->Axis, let_index);
+    dmlops_reach(trace, &list1);
 }
 
 static inline void dmlops_gather_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -28929,25 +29328,25 @@ static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace*
     dmlops_list let_indexed;
     let_indexed.count = 0;
     for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
-        dmlops_list list_1;
-        list_1.count = 0;
-        dmlops_list_append(&list_1, let_place.values, let_place.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
-        dmlops_push(&list_1, at_j);
-        dmlops_align(&list_1, (int64_t)IndicesTensor->DimensionCount, 0);
-        dmlops_push(&let_indexed, dmlops_follow(trace, &list_1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
+        dmlops_list list1;
+        list1.count = 0;
+        dmlops_list_append(&list1, let_place.values, let_place.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
+        dmlops_push(&list1, at_j);
+        dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
+        dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
     }
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_list_append(&list_2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list_2, let_place.values, let_place.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_place.count);
-    dmlops_align(&list_2, (int64_t)InputTensor->DimensionCount, 0);
-    dmlops_reach(trace, &list_2);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
+    dmlops_list_append(&list2, let_place.values, let_place.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_place.count);
+    dmlops_align(&list2, (int64_t)InputTensor->DimensionCount, 0);
+    dmlops_reach(trace, &list2);
 }
 
 static inline void dmlops_gather_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -28973,25 +29372,25 @@ static inline void dmlops_scatter_nd_trace(const void* description, dmlops_trace
     dmlops_list let_indexed;
     let_indexed.count = 0;
     for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
-        dmlops_list list_1;
-        list_1.count = 0;
-        dmlops_list_append(&list_1, let_scattered.values, let_scattered.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
-        dmlops_push(&list_1, at_j);
-        dmlops_align(&list_1, (int64_t)IndicesTensor->DimensionCount, 0);
-        dmlops_push(&let_indexed, dmlops_follow(trace, &list_1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
+        dmlops_list list1;
+        list1.count = 0;
+        dmlops_list_append(&list1, let_scattered.values, let_scattered.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
+        dmlops_push(&list1, at_j);
+        dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
+        dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
     }
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_list_append(&list_2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list_2, let_scattered.values, let_scattered.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_scattered.count);
-    dmlops_align(&list_2, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_reach(trace, &list_2);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
+    dmlops_list_append(&list2, let_scattered.values, let_scattered.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_scattered.count);
+    dmlops_align(&list2, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_reach(trace, &list2);
 }
 
 static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
     dmlops_plan_Scatter told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
@@ -29017,33 +29416,33 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING2_OPERATOR_DESC* desc = (const DML_MAX_POOLING2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
     told.tensors.count = 3;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling2_shader);
 }
@@ -29051,37 +29450,37 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->InputWindowOffsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_signed_append(&list_2, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->InputWindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_3, 1);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_4, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->InputWindowOffsets, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_signed_append(&list2, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->InputWindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
     dmlops_plan_map(planning, &told);
 }
 
 static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K1_OPERATOR_DESC* desc = (const DML_TOP_K1_OPERATOR_DESC*)description;
     dmlops_plan_TopK told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, 0);
     dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, 0);
@@ -29094,9 +29493,9 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -29109,18 +29508,18 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
 static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH1_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -29133,10 +29532,10 @@ memset(&told, 0, sizeof told);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -29158,8 +29557,8 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
@@ -29167,61 +29566,61 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization1_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_2 = 0;
+        int64_t any1 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_2 = any_2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_1, (any_2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_4 = 0;
+        int64_t any2 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_4 = any_4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any2 = any2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_3, (any_4 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list2, (any2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
-    dmlops_list list_5;
-    list_5.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_6 = 0;
+        int64_t any3 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_6 = any_6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any3 = any3 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_5, (any_6 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list3, (any3 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 2 & 1));
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_list list_8;
-    list_8.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_9 = 0;
+        int64_t any4 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_9 = any_9 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any4 = any4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_8, (any_9 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
-    dmlops_list list_10;
-    list_10.count = 0;
+    dmlops_list list6;
+    list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_11 = 0;
+        int64_t any5 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_11 = any_11 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any5 = any5 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_10, (any_11 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_10.values, list_10.count));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
@@ -29244,7 +29643,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE1_OPERATOR_DESC* desc = (const DML_RESAMPLE1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     told.is_double = dmlops_is_double(desc->OutputTensor);
@@ -29271,11 +29670,11 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "AZERO_POINT", 1, 0, desc->AZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, 0);
@@ -29306,6 +29705,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -29314,7 +29714,6 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
@@ -29355,11 +29754,11 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_CONVOLUTION_INTEGER_OPERATOR_DESC* desc = (const DML_CONVOLUTION_INTEGER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_ZERO_POINT", 1, 0, desc->InputZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "FILTER", 2, 0, desc->FilterTensor, 0);
@@ -29367,36 +29766,36 @@ memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 5;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, (int64_t)desc->GroupCount);
-    dmlops_push(&list_1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, (int64_t)desc->GroupCount);
-    dmlops_push(&list_2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_append(&list_6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->GroupCount);
+    dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (int64_t)desc->GroupCount);
+    dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
@@ -29419,12 +29818,12 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterScaleTensor = dmlops_buffer(desc->FilterScaleTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
@@ -29437,36 +29836,36 @@ memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 10;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, (int64_t)desc->GroupCount);
-    dmlops_push(&list_1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, (int64_t)desc->GroupCount);
-    dmlops_push(&list_2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_append(&list_6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->GroupCount);
+    dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (int64_t)desc->GroupCount);
+    dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
@@ -29477,7 +29876,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -29491,7 +29890,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -29505,7 +29904,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -29519,7 +29918,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 1;
@@ -29532,7 +29931,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -29545,7 +29944,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -29559,7 +29958,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -29573,8 +29972,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_CELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_CELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -29588,7 +29987,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
@@ -29615,42 +30014,42 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list_4;
-        list_4.count = 0;
-        dmlops_append(&list_4, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-        dmlops_push(&list_3, dmlops_add(dmlops_add(dmlops_list_entry(list_4.values, list_4.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+        dmlops_list list4;
+        list4.count = 0;
+        dmlops_append(&list4, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
+        dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_append(&list_6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
@@ -29674,43 +30073,43 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     const DML_MAX_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_MAX_POOLING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_max_pooling_grad_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_append(&list_6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling_grad_shader);
 }
@@ -29718,7 +30117,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
     const DML_RANDOM_GENERATOR_OPERATOR_DESC* desc = (const DML_RANDOM_GENERATOR_OPERATOR_DESC*)description;
     dmlops_plan_Philox told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     dmlops_tell_tensor(&told.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, 0);
@@ -29728,7 +30127,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, const void* description) {
     const DML_NONZERO_COORDINATES_OPERATOR_DESC* desc = (const DML_NONZERO_COORDINATES_OPERATOR_DESC*)description;
     dmlops_plan_Nonzero told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, 0);
     dmlops_tell_tensor(&told.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, 0);
@@ -29751,7 +30150,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_GRAD_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
@@ -29767,19 +30166,19 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_GRAD_OPERATOR_DESC* desc = (const DML_SLICE_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_signed_append(&list_1, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_signed_append(&list1, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
     dmlops_list let_first;
     let_first.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
@@ -29792,10 +30191,10 @@ memset(&told, 0, sizeof told);
         dmlops_push(&let_step, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_step, 1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -29814,8 +30213,8 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
     const DML_ADAM_OPTIMIZER_OPERATOR_DESC* desc = (const DML_ADAM_OPTIMIZER_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* TrainingStepTensor = dmlops_buffer(desc->TrainingStepTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_PARAMETERS", 0, 0, desc->InputParametersTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_FIRST_MOMENT", 1, 0, desc->InputFirstMomentTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "INPUT_SECOND_MOMENT", 2, 0, desc->InputSecondMomentTensor, 0);
@@ -29826,12 +30225,12 @@ memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SECOND_MOMENT", 7, 0, desc->OutputSecondMomentTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputParametersTensor) || dmlops_is_double(desc->OutputFirstMomentTensor) || dmlops_is_double(desc->OutputSecondMomentTensor);
     told.tensors.count = 8;
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)TrainingStepTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_1, 0);
+        dmlops_push(&list1, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_tell_listed(planning, &told.lists, &list1);
     dmlops_tell_float(planning, &told.numbers, (double)desc->LearningRate);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Beta2);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Beta1);
@@ -29842,7 +30241,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMIN_OPERATOR_DESC* desc = (const DML_ARGMIN_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 0;
@@ -29851,17 +30250,17 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
 static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMAX_OPERATOR_DESC* desc = (const DML_ARGMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 0;
@@ -29870,10 +30269,10 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
@@ -29893,10 +30292,10 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     const DML_ROI_ALIGN_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -29904,26 +30303,26 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_1, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_2, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_3, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_4, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list1, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list2, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list3, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list4, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
@@ -29951,26 +30350,26 @@ static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace
     dmlops_list let_indexed;
     let_indexed.count = 0;
     for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
-        dmlops_list list_1;
-        list_1.count = 0;
-        dmlops_list_append(&list_1, let_place.values, let_place.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
-        dmlops_push(&list_1, at_j);
-        dmlops_align(&list_1, (int64_t)IndicesTensor->DimensionCount, 0);
-        dmlops_push(&let_indexed, dmlops_follow(trace, &list_1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(dmlops_add(let_InputStart, (int64_t)desc->BatchDimensionCount), at_j))));
+        dmlops_list list1;
+        list1.count = 0;
+        dmlops_list_append(&list1, let_place.values, let_place.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
+        dmlops_push(&list1, at_j);
+        dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
+        dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(dmlops_add(let_InputStart, (int64_t)desc->BatchDimensionCount), at_j))));
     }
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_list_append(&list_2, let_place.values, let_place.count, 0, (int64_t)desc->BatchDimensionCount);
-    dmlops_list_append(&list_2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list_2, let_place.values, let_place.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_place.count);
-    dmlops_align(&list_2, (int64_t)InputTensor->DimensionCount, 0);
-    dmlops_reach(trace, &list_2);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_list_append(&list2, let_place.values, let_place.count, 0, (int64_t)desc->BatchDimensionCount);
+    dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
+    dmlops_list_append(&list2, let_place.values, let_place.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_place.count);
+    dmlops_align(&list2, (int64_t)InputTensor->DimensionCount, 0);
+    dmlops_reach(trace, &list2);
 }
 
 static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
     dmlops_plan_Gather told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -29985,7 +30384,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -29999,8 +30398,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
@@ -30016,7 +30415,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
@@ -30044,40 +30443,40 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_grad_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list_2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+        dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_list list_4;
-        list_4.count = 0;
+        dmlops_list list4;
+        list4.count = 0;
         for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list_4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+            dmlops_push(&list4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
         }
-        dmlops_list list_5;
-        list_5.count = 0;
+        dmlops_list list5;
+        list5.count = 0;
         for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list_5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
         }
-        dmlops_push(&list_3, dmlops_add(dmlops_add(dmlops_list_entry(list_4.values, list_4.count, at_d), dmlops_list_entry(list_5.values, list_5.count, at_d)), 1));
+        dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_listed(planning, &told.lists, &list3);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
@@ -30088,7 +30487,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC* desc = (const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC*)description;
     dmlops_plan_Scan told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.axis = (int64_t)desc->Axis;
@@ -30114,9 +30513,9 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
@@ -30128,24 +30527,24 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_grad_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_listed(planning, &told.lists, &list3);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
     dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_grad_shader);
 }
@@ -30164,7 +30563,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
@@ -30196,8 +30595,8 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, 0);
@@ -30205,26 +30604,26 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_dynamic_quantize_linear_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_push(&list_5, 0);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, 0);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_greatest(dmlops_enum(&OutputTensor->DataType)), dmlops_least(dmlops_enum(&OutputTensor->DataType))));
     dmlops_tell_integer(planning, &told.numbers, dmlops_least(dmlops_enum(&OutputTensor->DataType)));
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
@@ -30246,10 +30645,10 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     const DML_ROI_ALIGN1_OPERATOR_DESC* desc = (const DML_ROI_ALIGN1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
@@ -30257,26 +30656,26 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align1_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_1, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_2, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_3, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_4, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list1, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list2, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list3, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list4, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
@@ -30310,11 +30709,11 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     const DML_ROI_ALIGN_GRAD_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ROI", 2, 0, desc->ROITensor, 0);
@@ -30324,51 +30723,51 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
     told.tensors.count = 6;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_grad_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_push(&list_1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_1, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_2, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_3, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list_4, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list1, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list2, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list3, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list4, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
     const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_push(&list_5, let_RoiCount);
-    dmlops_push(&list_5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_push(&list_5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(0, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(0, 2))));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 4 & 1));
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_push(&list_6, let_RoiCount);
-    dmlops_push(&list_6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_push(&list_6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_6, (int)(wanted >> 5 & 1));
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_7, (int)(wanted >> 6 & 1));
-    dmlops_list list_8;
-    list_8.count = 0;
-    dmlops_append(&list_8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_8);
-    dmlops_list list_9;
-    list_9.count = 0;
-    dmlops_append(&list_9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_9);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, let_RoiCount);
+    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
+    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(0, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(0, 2))));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_push(&list6, let_RoiCount);
+    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 5 & 1));
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 6 & 1));
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
@@ -30406,9 +30805,9 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
@@ -30419,36 +30818,36 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
     told.tensors.count = 7;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_1, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list1, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_2, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list2, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_3, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list3, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
-    dmlops_list list_4;
-    list_4.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_5.values, list_5.count));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_shader);
@@ -30471,9 +30870,9 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
@@ -30485,39 +30884,39 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_grad_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_2;
-    list_2.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_listed(planning, &told.lists, &list3);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_list list_4;
-    list_4.count = 0;
+    dmlops_list list4;
+    list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list_4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_4.values, list_4.count));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
     dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_grad_shader);
 }
 
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -30535,8 +30934,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
@@ -30552,8 +30951,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING1_OPERATOR_DESC* desc = (const DML_PADDING1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -30562,14 +30961,14 @@ memset(&told, 0, sizeof told);
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
     dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&InputTensor->DataType), &desc->PaddingValue);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
     dmlops_list let_period;
     let_period.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -30588,7 +30987,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -30601,7 +31000,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_GELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_GELU_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -30614,7 +31013,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 1;
@@ -30623,17 +31022,17 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
 static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 1;
@@ -30642,17 +31041,17 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
 static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_each = 1;
@@ -30661,10 +31060,10 @@ memset(&told, 0, sizeof told);
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list1);
     dmlops_plan_reduce(planning, &told);
 }
 
@@ -30684,7 +31083,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE2_OPERATOR_DESC* desc = (const DML_RESAMPLE2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     told.is_double = dmlops_is_double(desc->OutputTensor);
@@ -30714,7 +31113,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_GRAD1_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
@@ -30731,8 +31130,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX1_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
     told.is_aligned = 0;
@@ -30765,6 +31164,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -30774,7 +31174,6 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
@@ -30795,11 +31194,11 @@ memset(&told, 0, sizeof told);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
-        dmlops_list list_1;
-        list_1.count = 0;
-        dmlops_append(&list_1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-        dmlops_align(&list_1, 3, 1);
-        dmlops_list_append(&let_QuerySizes, list_1.values, list_1.count, 0, list_1.count);
+        dmlops_list list1;
+        list1.count = 0;
+        dmlops_append(&list1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+        dmlops_align(&list1, 3, 1);
+        dmlops_list_append(&let_QuerySizes, list1.values, list1.count, 0, list1.count);
     } else {
         if (desc->StackedQueryKeyTensor != NULL) {
             dmlops_append(&let_QuerySizes, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
@@ -30818,99 +31217,99 @@ memset(&told, 0, sizeof told);
     const int64_t let_BatchSize = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 0);
     const int64_t let_SequenceLength = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 1);
     const int64_t let_HeadSize = dmlops_divide(dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 2), (int64_t)desc->HeadCount);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, let_BatchSize);
-    dmlops_push(&list_2, (int64_t)desc->HeadCount);
-    dmlops_push(&list_2, let_SequenceLength);
-    dmlops_push(&list_2, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, let_BatchSize);
+    dmlops_push(&list2, (int64_t)desc->HeadCount);
+    dmlops_push(&list2, let_SequenceLength);
+    dmlops_push(&list2, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 0 & 1));
     const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
     const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
     const int64_t let_TotalSequenceLength = dmlops_add(let_PastSequenceLength, let_KeySequenceLength);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, let_BatchSize);
-    dmlops_push(&list_3, (int64_t)desc->HeadCount);
-    dmlops_push(&list_3, let_TotalSequenceLength);
-    dmlops_push(&list_3, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, let_BatchSize);
+    dmlops_push(&list3, (int64_t)desc->HeadCount);
+    dmlops_push(&list3, let_TotalSequenceLength);
+    dmlops_push(&list3, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 1 & 1));
     const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, let_BatchSize);
-    dmlops_push(&list_4, (int64_t)desc->HeadCount);
-    dmlops_push(&list_4, let_TotalSequenceLength);
-    dmlops_push(&list_4, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 2 & 1));
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_push(&list_5, let_BatchSize);
-    dmlops_push(&list_5, (int64_t)desc->HeadCount);
-    dmlops_push(&list_5, let_SequenceLength);
-    dmlops_push(&list_5, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 3 & 1));
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_push(&list_6, let_BatchSize);
-    dmlops_push(&list_6, (int64_t)desc->HeadCount);
-    dmlops_push(&list_6, let_SequenceLength);
-    dmlops_push(&list_6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_6, (int)(wanted >> 4 & 1));
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_push(&list_7, let_BatchSize);
-    dmlops_push(&list_7, (int64_t)desc->HeadCount);
-    dmlops_push(&list_7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_7, (int)(wanted >> 5 & 1));
-    dmlops_list list_8;
-    list_8.count = 0;
-    dmlops_push(&list_8, let_BatchSize);
-    dmlops_push(&list_8, (int64_t)desc->HeadCount);
-    dmlops_push(&list_8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_8, (int)(wanted >> 6 & 1));
-    dmlops_list list_9;
-    list_9.count = 0;
-    dmlops_push(&list_9, let_BatchSize);
-    dmlops_push(&list_9, (int64_t)desc->HeadCount);
-    dmlops_push(&list_9, let_SequenceLength);
-    dmlops_push(&list_9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_9, (int)(wanted >> 7 & 1));
-    dmlops_list list_10;
-    list_10.count = 0;
-    dmlops_push(&list_10, let_BatchSize);
-    dmlops_push(&list_10, let_SequenceLength);
-    dmlops_push(&list_10, dmlops_multiply((int64_t)desc->HeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_10, (int)(wanted >> 8 & 1));
-    dmlops_list list_11;
-    list_11.count = 0;
-    dmlops_push(&list_11, (int64_t)desc->HeadCount);
-    dmlops_push(&list_11, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_11);
-    dmlops_list list_12;
-    list_12.count = 0;
-    dmlops_push(&list_12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list_12);
-    dmlops_list list_13;
-    list_13.count = 0;
-    dmlops_push(&list_13, (int64_t)desc->HeadCount);
-    dmlops_push(&list_13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_13);
-    dmlops_list list_14;
-    list_14.count = 0;
-    dmlops_push(&list_14, (int64_t)desc->HeadCount);
-    dmlops_push(&list_14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_14);
-    dmlops_list list_15;
-    list_15.count = 0;
-    dmlops_push(&list_15, (int64_t)desc->HeadCount);
-    dmlops_push(&list_15, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list_15);
-    dmlops_list list_16;
-    list_16.count = 0;
-    dmlops_push(&list_16, (int64_t)desc->HeadCount);
-    dmlops_push(&list_16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_16);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, let_BatchSize);
+    dmlops_push(&list4, (int64_t)desc->HeadCount);
+    dmlops_push(&list4, let_TotalSequenceLength);
+    dmlops_push(&list4, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 2 & 1));
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, let_BatchSize);
+    dmlops_push(&list5, (int64_t)desc->HeadCount);
+    dmlops_push(&list5, let_SequenceLength);
+    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_push(&list6, let_BatchSize);
+    dmlops_push(&list6, (int64_t)desc->HeadCount);
+    dmlops_push(&list6, let_SequenceLength);
+    dmlops_push(&list6, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_push(&list7, let_BatchSize);
+    dmlops_push(&list7, (int64_t)desc->HeadCount);
+    dmlops_push(&list7, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_push(&list8, let_BatchSize);
+    dmlops_push(&list8, (int64_t)desc->HeadCount);
+    dmlops_push(&list8, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_push(&list9, let_BatchSize);
+    dmlops_push(&list9, (int64_t)desc->HeadCount);
+    dmlops_push(&list9, let_SequenceLength);
+    dmlops_push(&list9, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_push(&list10, let_BatchSize);
+    dmlops_push(&list10, let_SequenceLength);
+    dmlops_push(&list10, dmlops_multiply((int64_t)desc->HeadCount, let_ValueHeadSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_list list11;
+    list11.count = 0;
+    dmlops_push(&list11, (int64_t)desc->HeadCount);
+    dmlops_push(&list11, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    dmlops_push(&list12, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list12);
+    dmlops_list list13;
+    list13.count = 0;
+    dmlops_push(&list13, (int64_t)desc->HeadCount);
+    dmlops_push(&list13, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list13);
+    dmlops_list list14;
+    list14.count = 0;
+    dmlops_push(&list14, (int64_t)desc->HeadCount);
+    dmlops_push(&list14, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list14);
+    dmlops_list list15;
+    list15.count = 0;
+    dmlops_push(&list15, (int64_t)desc->HeadCount);
+    dmlops_push(&list15, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list15);
+    dmlops_list list16;
+    list16.count = 0;
+    dmlops_push(&list16, (int64_t)desc->HeadCount);
+    dmlops_push(&list16, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
@@ -30944,32 +31343,32 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING1_OPERATOR_DESC* desc = (const DML_LP_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
     dmlops_plan_definition(planning, &told, &dmlops_lp_pooling1_shader);
@@ -30991,41 +31390,41 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING1_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list_7;
-        list_7.count = 0;
-        dmlops_append(&list_7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_push(&list_6, dmlops_add(dmlops_add(dmlops_list_entry(list_7.values, list_7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+        dmlops_list list7;
+        list7.count = 0;
+        dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_plan_definition(planning, &told, &dmlops_average_pooling1_shader);
@@ -31034,7 +31433,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SWISH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -31048,8 +31447,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_aligned = 1;
@@ -31077,12 +31476,12 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
@@ -31091,35 +31490,35 @@ memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_list list_6;
-    list_6.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list6;
+    list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list_7;
-        list_7.count = 0;
-        dmlops_append(&list_7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_push(&list_6, dmlops_add(dmlops_add(dmlops_list_entry(list_7.values, list_7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+        dmlops_list list7;
+        list7.count = 0;
+        dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
@@ -31143,13 +31542,13 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
     const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
     const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
@@ -31189,8 +31588,8 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
@@ -31198,61 +31597,61 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization2_shader);
-    dmlops_list list_1;
-    list_1.count = 0;
+    dmlops_list list1;
+    list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_2 = 0;
+        int64_t any1 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_2 = any_2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_1, (any_2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
-    dmlops_list list_3;
-    list_3.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_4 = 0;
+        int64_t any2 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_4 = any_4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any2 = any2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_3, (any_4 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list2, (any2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
-    dmlops_list list_5;
-    list_5.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_6 = 0;
+        int64_t any3 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_6 = any_6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any3 = any3 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_5, (any_6 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+        dmlops_push(&list3, (any3 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 2 & 1));
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_append(&list_7, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_list list_8;
-    list_8.count = 0;
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_9 = 0;
+        int64_t any4 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_9 = any_9 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any4 = any4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_8, (any_9 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
-    dmlops_list list_10;
-    list_10.count = 0;
+    dmlops_list list6;
+    list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any_11 = 0;
+        int64_t any5 = 0;
         for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any_11 = any_11 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+            any5 = any5 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
         }
-        dmlops_push(&list_10, (any_11 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+        dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_10.values, list_10.count));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
     dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
@@ -31277,6 +31676,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
     int64_t wanted;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -31287,7 +31687,6 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
@@ -31309,11 +31708,11 @@ memset(&told, 0, sizeof told);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
-        dmlops_list list_1;
-        list_1.count = 0;
-        dmlops_append(&list_1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-        dmlops_align(&list_1, 3, 1);
-        dmlops_list_append(&let_QuerySizes, list_1.values, list_1.count, 0, list_1.count);
+        dmlops_list list1;
+        list1.count = 0;
+        dmlops_append(&list1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+        dmlops_align(&list1, 3, 1);
+        dmlops_list_append(&let_QuerySizes, list1.values, list1.count, 0, list1.count);
     } else {
         if (desc->StackedQueryKeyTensor != NULL) {
             dmlops_append(&let_QuerySizes, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
@@ -31332,99 +31731,99 @@ memset(&told, 0, sizeof told);
     const int64_t let_BatchSize = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 0);
     const int64_t let_SequenceLength = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 1);
     const int64_t let_HeadSize = dmlops_divide(dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 2), (int64_t)desc->QueryHeadCount);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_push(&list_2, let_BatchSize);
-    dmlops_push(&list_2, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_2, let_SequenceLength);
-    dmlops_push(&list_2, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 0 & 1));
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, let_BatchSize);
+    dmlops_push(&list2, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list2, let_SequenceLength);
+    dmlops_push(&list2, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 0 & 1));
     const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
     const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
     const int64_t let_TotalSequenceLength = ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL) ? (int64_t)dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2)) : (int64_t)dmlops_add(let_PastSequenceLength, let_KeySequenceLength));
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_push(&list_3, let_BatchSize);
-    dmlops_push(&list_3, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list_3, let_TotalSequenceLength);
-    dmlops_push(&list_3, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, let_BatchSize);
+    dmlops_push(&list3, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list3, let_TotalSequenceLength);
+    dmlops_push(&list3, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 1 & 1));
     const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_push(&list_4, let_BatchSize);
-    dmlops_push(&list_4, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list_4, let_TotalSequenceLength);
-    dmlops_push(&list_4, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 2 & 1));
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_push(&list_5, let_BatchSize);
-    dmlops_push(&list_5, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_5, let_SequenceLength);
-    dmlops_push(&list_5, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 3 & 1));
-    dmlops_list list_6;
-    list_6.count = 0;
-    dmlops_push(&list_6, let_BatchSize);
-    dmlops_push(&list_6, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_6, let_SequenceLength);
-    dmlops_push(&list_6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_6, (int)(wanted >> 4 & 1));
-    dmlops_list list_7;
-    list_7.count = 0;
-    dmlops_push(&list_7, let_BatchSize);
-    dmlops_push(&list_7, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_7, (int)(wanted >> 5 & 1));
-    dmlops_list list_8;
-    list_8.count = 0;
-    dmlops_push(&list_8, let_BatchSize);
-    dmlops_push(&list_8, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_8, (int)(wanted >> 6 & 1));
-    dmlops_list list_9;
-    list_9.count = 0;
-    dmlops_push(&list_9, let_BatchSize);
-    dmlops_push(&list_9, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_9, let_SequenceLength);
-    dmlops_push(&list_9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_9, (int)(wanted >> 7 & 1));
-    dmlops_list list_10;
-    list_10.count = 0;
-    dmlops_push(&list_10, let_BatchSize);
-    dmlops_push(&list_10, let_SequenceLength);
-    dmlops_push(&list_10, dmlops_multiply((int64_t)desc->QueryHeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list_10, (int)(wanted >> 8 & 1));
-    dmlops_list list_11;
-    list_11.count = 0;
-    dmlops_push(&list_11, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_11, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_11);
-    dmlops_list list_12;
-    list_12.count = 0;
-    dmlops_push(&list_12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list_12);
-    dmlops_list list_13;
-    list_13.count = 0;
-    dmlops_push(&list_13, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list_13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_13);
-    dmlops_list list_14;
-    list_14.count = 0;
-    dmlops_push(&list_14, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list_14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_14);
-    dmlops_list list_15;
-    list_15.count = 0;
-    dmlops_push(&list_15, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list_15, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list_15);
-    dmlops_list list_16;
-    list_16.count = 0;
-    dmlops_push(&list_16, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list_16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list_16);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, let_BatchSize);
+    dmlops_push(&list4, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list4, let_TotalSequenceLength);
+    dmlops_push(&list4, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 2 & 1));
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_push(&list5, let_BatchSize);
+    dmlops_push(&list5, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list5, let_SequenceLength);
+    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_push(&list6, let_BatchSize);
+    dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list6, let_SequenceLength);
+    dmlops_push(&list6, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_push(&list7, let_BatchSize);
+    dmlops_push(&list7, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list7, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_push(&list8, let_BatchSize);
+    dmlops_push(&list8, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list8, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_push(&list9, let_BatchSize);
+    dmlops_push(&list9, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list9, let_SequenceLength);
+    dmlops_push(&list9, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_push(&list10, let_BatchSize);
+    dmlops_push(&list10, let_SequenceLength);
+    dmlops_push(&list10, dmlops_multiply((int64_t)desc->QueryHeadCount, let_ValueHeadSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_list list11;
+    list11.count = 0;
+    dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list11, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    dmlops_push(&list12, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list12);
+    dmlops_list list13;
+    list13.count = 0;
+    dmlops_push(&list13, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list13, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list13);
+    dmlops_list list14;
+    list14.count = 0;
+    dmlops_push(&list14, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list14, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list14);
+    dmlops_list list15;
+    list15.count = 0;
+    dmlops_push(&list15, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list15, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list15);
+    dmlops_list list16;
+    list16.count = 0;
+    dmlops_push(&list16, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list16, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
@@ -31445,8 +31844,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZE_OPERATOR_DESC* desc = (const DML_QUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
@@ -31468,8 +31867,8 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void* description) {
     const DML_DEQUANTIZE_OPERATOR_DESC* desc = (const DML_DEQUANTIZE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
@@ -31504,7 +31903,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE3_OPERATOR_DESC* desc = (const DML_RESAMPLE3_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-memset(&told, 0, sizeof told);
+    memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     told.is_double = dmlops_is_double(desc->OutputTensor);
@@ -31535,29 +31934,29 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
     const DML_FOLD_OPERATOR_DESC* desc = (const DML_FOLD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
-    dmlops_append(&list_1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
+    dmlops_append(&list1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_list let_PaddedSizes;
     let_PaddedSizes.count = 0;
     for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
@@ -31574,10 +31973,10 @@ memset(&told, 0, sizeof told);
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
     dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
@@ -31601,8 +32000,8 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
     const DML_UNFOLD_OPERATOR_DESC* desc = (const DML_UNFOLD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
@@ -31623,27 +32022,27 @@ memset(&told, 0, sizeof told);
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
     dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
-    dmlops_list list_1;
-    list_1.count = 0;
-    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_1);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
-    dmlops_append(&list_2, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_2);
-    dmlops_list list_3;
-    list_3.count = 0;
-    dmlops_append(&list_3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_list list_4;
-    list_4.count = 0;
-    dmlops_append(&list_4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_list list_5;
-    list_5.count = 0;
-    dmlops_append(&list_5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
+    dmlops_append(&list2, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);

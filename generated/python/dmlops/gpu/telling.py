@@ -40,6 +40,7 @@ from .plans.definition import (
     Kept,
     Listed,
     Pass,
+    Window,
     needed,
     plan_definition,
 )
@@ -341,9 +342,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
             _activation(one, shader.activations)
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
         ],
-        Factors((), (), 0)
-        if shader.contracted is None
-        else Factors(known["contraction.left"], known["contraction.right"], known["contraction.depth"]),
+        _factors(known),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -351,6 +350,20 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
         for place, name in enumerate(shader.kept)
     ]
     return told._replace(kept_sizes=sizes)
+
+
+def _factors(known: Mapping[str, Any]) -> Factors:
+    """What is read for the products of a contraction, if there is one."""
+
+    def given(record: type[Any], prefix: str, absent: Any) -> Any:
+        names = (f"{prefix}.{name}" for name in record._fields)
+        return record(*(known.get(name, absent(name)) for name in names))
+
+    def nothing(name: str) -> Any:
+        return 0 if name.endswith(("applies", "depth", "groups")) else ()
+
+    window = given(Window, "contraction.window", nothing)
+    return given(Factors, "contraction", nothing)._replace(window=window)  # type: ignore[no-any-return]
 
 
 def _activation(desc: Description, known: Sequence[int]) -> Activation:
