@@ -49,11 +49,15 @@ def render(templates: Templates, answered: Iterable[tuple[Case, Answer]], later:
     files: dict[str, bytes] = {}
     entries: list[dict[str, Any]] = []
     runs: list[tuple[str, str]] = []
+    places: set[str] = set()
     unread = 0
     for case, answer in answered:
         operator, _, name = case["id"].partition("/")
-        name = _UNUSUAL.sub("-", name.replace("/", ".", 1))
-        names = {kind: f"{operator.lower()}/{name}.{kind}" for kind in answer["models"]}
+        place = f"{operator.lower()}/{_UNUSUAL.sub('-', name.replace('/', '.', 1))}"
+        if place in places:
+            raise ValueError(f"{case['id']} and another case are both called {place}")
+        places.add(place)
+        names = {kind: f"{place}.{kind}" for kind in answer["models"]}
         for kind, run in names.items():
             files[f"models/{run}.json"] = (json.dumps(answer["models"][kind], indent=1) + "\n").encode()
             runs.append((run, _level(case)))

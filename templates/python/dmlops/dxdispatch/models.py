@@ -17,7 +17,7 @@ import numpy as np
 from ..description import Description
 from ..enums import ENUMS, TensorDataType
 from ..gpu import contents, planned
-from ..gpu.direct3d import CONSTANTS, compiled
+from ..gpu.direct3d import CONSTANTS, Resource, compiled
 from ..gpu.work import Dispatch, tensor_names
 from ..json_form import to_json
 from ..member import Member
@@ -65,23 +65,10 @@ def shader_model(desc: Description, inputs: Mapping[str, Any]) -> Json:
     commands = []
     for number, dispatch in enumerate(work.dispatches):
         shader = compiled(desc.OPERATOR, dispatch)
-        name = (dispatch.shader or desc.OPERATOR).lower()
-        made = {
-            "type": "hlsl",
-            "sourcePath": f"{SHADERS}/{name}.hlsl",
-            "compiler": "dxc",
-            "compilerArgs": shader.arguments,
-        }
+        made = _shader(dispatch.shader or desc.OPERATOR, shader.arguments)
         known = next((key for key, one in dispatchables.items() if one == made), f"shader{number}")
         dispatchables[known] = made
-        bindings: Json = {
-            one.name: {
-                "name": one.buffer,
-                "elementCount": _bytes_of(resources[one.buffer]) // one.stride,
-                "elementSizeInBytes": one.stride,
-            }
-            for one in shader.resources
-        }
+        bindings: Json = {one.name: _view(one, resources[one.buffer]) for one in shader.resources}
         if shader.has_constants:
             resources[f"constants{number}"] = _constants(dispatch)
             bindings[CONSTANTS] = f"constants{number}"
@@ -89,11 +76,8 @@ def shader_model(desc: Description, inputs: Mapping[str, Any]) -> Json:
         commands.append(
             {"type": "dispatch", "dispatchable": known, "threadGroupCount": groups, "bindings": bindings}
         )
-    return {
-        "resources": resources,
-        "dispatchables": dispatchables,
-        "commands": [*commands, *_writes(desc)],
-    }
+    commands += _writes(desc)
+    return {"resources": resources, "dispatchables": dispatchables, "commands": commands}
 
 
 def shaders_of(model: Json) -> Iterator[str]:
@@ -195,6 +179,17 @@ def _scalar(value: float, typed_by: Any) -> Any:
     if data_type.bits == 16:
         return {"UInt16": struct.unpack("<H", struct.pack("<e", value))[0]}
     return {f"Float{data_type.bits}": str(value)}
+
+
+def _shader(operator: str, arguments: list[str]) -> Json:
+    path = f"{SHADERS}/{operator.lower()}.hlsl"
+    return {"type": "hlsl", "sourcePath": path, "compiler": "dxc", "compilerArgs": arguments}
+
+
+def _view(resource: Resource, buffer: Json) -> Json:
+    """The whole of a buffer as the structures of a shader's resource."""
+    count = _bytes_of(buffer) // resource.stride
+    return {"name": resource.buffer, "elementCount": count, "elementSizeInBytes": resource.stride}
 
 
 def _bindings(desc: Description) -> Json:
