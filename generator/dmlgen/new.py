@@ -19,18 +19,8 @@ from dmlgen.source import Scalar
 from dmlgen.text import NO_TEXT
 
 # What an operator like another one does not have of it: its own facts, and what its own page says.
-_OWN = (
-    "operator",
-    "value",
-    "since",
-    "struct_since",
-    "alias",
-    "summary",
-    "page",
-    "data",
-    "examples",
-    "errata",
-)
+_OWN = {"operator", "value", "since", "struct_since", "alias", "summary", "page"}
+_OWN |= {"data", "examples", "errata"}
 
 
 def new_operator(
