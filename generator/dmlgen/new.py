@@ -20,18 +20,8 @@ from dmlgen.text import NO_TEXT
 from dmlgen.written import UpperName
 
 # What an operator like another one does not have of it: its own facts, and what its own page says.
-_OWN = (
-    "operator",
-    "value",
-    "since",
-    "struct_since",
-    "alias",
-    "summary",
-    "page",
-    "data",
-    "examples",
-    "errata",
-)
+_OWN = {"operator", "value", "since", "struct_since", "alias", "summary", "page"}
+_OWN |= {"data", "examples", "errata"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -178,7 +178,7 @@ class Meaning(Printer):
                 return self._bound.get(name, name)
             case ir.Definition(name=name, value=value):
                 if name not in self._values:
-                    self._values[name] = self._digest(value)
+                    self._values[name] = self._digest(value, {})
                 return self._values[name]
         return self._renamed.get(node.name, node.name)
 
@@ -215,15 +215,17 @@ class Meaning(Printer):
     def _function(self, function: ir.Function) -> str:
         """A digest of the body, in which parameters are named by their place."""
         if id(function) not in self._functions:
-            before = self._bound
-            self._bound = {one.name: f"&{place}" for place, one in enumerate(function.parameters)}
-            self._functions[id(function)] = function, self._digest(function.body)
-            self._bound = before
+            parameters = {one.name: f"&{place}" for place, one in enumerate(function.parameters)}
+            self._functions[id(function)] = function, self._digest(function.body, parameters)
         return self._functions[id(function)][1]
 
-    def _digest(self, node: ir.Expr) -> str:
-        """Stands for the text of what has a name, so that names built on names stay short."""
-        return f"<{hashlib.sha256(self.print(node).encode()).hexdigest()}>"
+    def _digest(self, node: ir.Expr, parameters: dict[str, str]) -> str:
+        """Stands for the text of what has a name, wherever it is used, so that names built on names stay
+        short."""
+        before, self._bound = self._bound, parameters
+        text = self.print(node)
+        self._bound = before
+        return f"<{hashlib.sha256(text.encode()).hexdigest()}>"
 
     def _check(self, loops: tuple[ir.Loop, ...], check: Check) -> Claim:
         """The condition for every turn of the loops in which their conditions and the guard hold."""
