@@ -53,8 +53,7 @@ def compare(registry: Registry, page: Page) -> Result:
     found = [] if page.faults and not page.blocks else list(_verdicts(registry, subject, page))
     known = {text.plain: erratum for erratum in _errata(registry, subject) for text in erratum.stated}
     verdicts = sorted({_with_erratum(one, known) for one in found}, key=lambda one: (one.line, one.says))
-    statements = [one for one in verdicts if one.line > 0]
-    if not statements and not faults and not _is_prose(page):
+    if not verdicts and not faults and not _is_prose(page):
         faults.append(Fault(1, "nothing that specs state was recognised on this page"))
     return Result(
         page=page,
@@ -147,12 +146,14 @@ def _by_members(registry: Registry, page: Page) -> tuple[Subject, str, list[Faul
     if listed is None:
         return None, "", []
     names = [one.name for one in listed.members]
+    given = set(names)
     levels = {one.level for one in sentences.introduced(page)}
 
     def likeness(operator: Operator) -> tuple[int, int, int]:
         ours = [member.name for member in operator.members]
-        common = len(set(names) & set(ours))
-        return 2 * common - len(set(names) | set(ours)), names == ours, operator.since.name in levels
+        common = sum(name in given for name in ours)
+        apart = len(given) + len(ours) - 2 * common
+        return common - apart, names == ours, operator.since.name in levels
 
     ranked = sorted(registry.operators, key=likeness, reverse=True)
     first, second = ranked[:2]

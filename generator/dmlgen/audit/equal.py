@@ -25,14 +25,27 @@ class Equalities:
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
         self._rules = [rule for rule in operator.rules if rule.until is None and not rule.advice]
-        self._of: dict[str, dict[str, str]] = {}
+        self._of: dict[tuple[str, ...], dict[str, str]] = {}
 
     def are_equal(self, field: str, tensors: tuple[str, ...]) -> bool:
         """Whether the rules, or tables with one dimension count, make the tensors agree in the field."""
-        classes = self._classes(field)
+        classes = self._classes((field, "Sizes") if field == "DimensionCount" else (field,))
         if field == "DimensionCount" and self._have_one_count(tensors):
             return True
         return len({classes.get(name, name) for name in tensors}) == 1
+
+    def all_equal(self, field: str, tensor: str) -> list[str]:
+        """The tensor, then all that agree with it in the field."""
+        others = [member.name for member in self._operator.tensors if member.name != tensor]
+        return [tensor, *(name for name in others if self.are_equal(field, (tensor, name)))]
+
+    def demanded(self, field: str) -> list[list[str]]:
+        """The classes of several tensors that rules on the very field make."""
+        classes = self._classes((field,))
+        groups: dict[str, list[str]] = {}
+        for name, of in classes.items():
+            groups.setdefault(of, []).append(name)
+        return [names for names in groups.values() if len(names) > 1]
 
     def position(self, field: str, tensors: tuple[str, ...]) -> Position:
         """The first rule that compares the field of two of the tensors; else the rules."""
@@ -42,19 +55,17 @@ class Equalities:
                     return rule.position
         return self._operator.places.get("rules", self._operator.position)
 
-    def _classes(self, field: str) -> dict[str, str]:
-        if field not in self._of:
-            names = [member.name for member in self._operator.tensors]
-            classes = {name: name for name in names}
+    def _classes(self, fields: tuple[str, ...]) -> dict[str, str]:
+        """For every tensor, one that stands for all that agree with it in one of the fields."""
+        if fields not in self._of:
+            classes = {member.name: member.name for member in self._operator.tensors}
             by_value: dict[str, str] = {}
-            fields = (field, "Sizes") if field == "DimensionCount" else (field,)
             for name, value in self._pairs(fields):
                 other = by_value.setdefault(value, name)
-                if {name, other} <= classes.keys():
-                    old, new = classes[name], classes[other]
-                    classes = {key: new if one == old else one for key, one in classes.items()}
-            self._of[field] = classes
-        return self._of[field]
+                old, new = classes[name], classes[other]
+                classes = {key: new if one == old else one for key, one in classes.items()}
+            self._of[fields] = classes
+        return self._of[fields]
 
     def _pairs(self, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         """A tensor, and in words what its field equals; first of all the field itself."""

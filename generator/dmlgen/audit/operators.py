@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmlgen.audit import sentences
-from dmlgen.audit.equal import Equalities, bounds, rule_but_axis
+from dmlgen.audit.constraints import compare_constraints
 from dmlgen.audit.members import declarations, described
 from dmlgen.audit.page import Page
 from dmlgen.audit.structs import compare_members
@@ -28,7 +28,7 @@ def compare_operator(registry: Registry, operator: Operator, page: Page) -> Iter
         yield Verdict(1, "no members", f"{len(operator.members)} members", operator.places["members"])
     tables = [table for table in support_tables(page) if isinstance(table, SupportTable)]
     yield from _Tables(registry, operator, page, tables).verdicts()
-    yield from _constraints(operator, page)
+    yield from compare_constraints(operator, page)
     yield from _availability(registry, operator, page)
     yield from _in_place(operator, page)
 
@@ -47,16 +47,10 @@ class _Tables:
         """Cell by cell; then what tables leave out."""
         stated: set[str] = set()
         for table, level in self._with_levels():
-            if level not in self._registry.level:
-                yield Verdict(table.line, f"table of {level}", "there is no such level", self._place)
-                continue
             stated.add(level)
-            rows = self._operator.support.get(level)
-            if rows is None:
-                since = self._operator.since.name
-                yield Verdict(table.line, f"table of {level}", f"the operator came with {since}", self._place)
-                continue
-            yield from self._table(table, level, rows)
+            yield Verdict(table.named, f"table of {level}", self._fault_of(level), self._place)
+            if level in self._operator.support:
+                yield from self._table(table, level, self._operator.support[level])
         year = self._page.front.get("ms.date", ("", 0))[0].strip()[-4:]
         dated = f" on a page of {year}" if year else ""
         line = self._tables[0].line if self._tables else 1
@@ -64,6 +58,15 @@ class _Tables:
             if level not in stated:
                 place = rows[0].position or self._place
                 yield Verdict(line, f"no table of {level}{dated}", f"a table of {level}", place)
+
+    def _fault_of(self, level: str) -> str:
+        """Why there should be no table of its own for a level; "" if there should."""
+        if level not in self._registry.level:
+            return "there is no such level"
+        if level not in self._operator.support:
+            return f"the operator came with {self._operator.since.name}"
+        rules = {one.name for rule in self._operator.rules for one in (rule.since, rule.until) if one}
+        return "" if level in self._blocks or level in rules else "nothing changes at that level"
 
     @property
     def _place(self) -> Position:
@@ -162,39 +165,6 @@ def _counts(ranks: tuple[int, ...]) -> str:
     return f"{' or '.join(map(str, ranks))} dimensions"
 
 
-def _constraints(operator: Operator, page: Page) -> Iterator[Verdict]:
-    equalities = Equalities(operator)
-    for one in sentences.constraints(page):
-        match one:
-            case sentences.Same(line, field, tensors):
-                says = f"same {field} of {', '.join(tensors)}"
-                unknown = [name for name in tensors if name not in operator.member]
-                place = equalities.position(field, tensors)
-                if unknown:
-                    yield Verdict(line, says, f"there is no tensor {unknown[0]}", place)
-                else:
-                    equal = equalities.are_equal(field, tensors)
-                    yield Verdict(line, says, "" if equal else "no rule demands so much", place)
-            case sentences.SameButAxis(line, axis, tensors):
-                rule = rule_but_axis(operator, axis, tensors)
-                says = f"same Sizes of {', '.join(tensors)} but along {axis}"
-                place = rule.position if rule else equalities.position("Sizes", tensors)
-                yield Verdict(line, says, "" if rule else "no rule demands so much", place)
-            case sentences.Crossed(line, tensor, field, other):
-                place = equalities.position(field, (tensor, other.partition(".")[0]))
-                yield Verdict(line, f"{field} of {tensor} matches {other}", "they are not of one kind", place)
-            case sentences.Bound(line, member, op, bound):
-                found = list(bounds(operator, member, bound))
-                ops = {our_op for our_op, _ in found}
-                if found:
-                    holds = (
-                        ""
-                        if op in ops
-                        else " and ".join(f"{member} {our_op} {bound}" for our_op in sorted(ops))
-                    )
-                    yield Verdict(line, one.text, holds, found[0][1].position)
-
-
 def _availability(registry: Registry, operator: Operator, page: Page) -> Iterator[Verdict]:
     place = operator.places.get("since", operator.position)
     since = operator.since
@@ -241,7 +211,11 @@ def _in_place(operator: Operator, page: Page) -> Iterator[Verdict]:
     place = operator.places.get("in_place", operator.position)
     holds = f"in place: {', '.join(operator.in_place) or 'nothing'}"
     found = list(sentences.in_place(page))
+    outputs = {member.name for member in operator.outputs}
     for one in found:
+        for name in one.outputs:
+            told = "" if name in outputs else f"the outputs are {', '.join(sorted(outputs))}"
+            yield Verdict(one.line, f"in place: {name} is an output", told, operator.places["members"])
         inputs = one.inputs or tuple(m.name for m in operator.inputs if m.name != one.exception)
         says = f"in place: {', '.join(inputs)}"
         yield Verdict(one.line, says, "" if set(inputs) == set(operator.in_place) else holds, place)

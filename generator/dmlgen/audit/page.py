@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 Form: TypeAlias = Literal["Markdown", "Markdown with front matter", "machine translation", "plain text"]
@@ -97,21 +98,22 @@ class Page:
     front: Mapping[str, tuple[str, int]]
     blocks: tuple[Block, ...]
     translations: tuple[Translation, ...] = ()
-    faults: tuple[Fault, ...] = field(default=())
+    faults: tuple[Fault, ...] = ()
 
-    @property
-    def sections(self) -> Iterator[Section]:
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
         """The text above the first heading, then each heading's own."""
         path: tuple[Heading, ...] = ()
         blocks: list[Block] = []
+        found: list[Section] = []
         for block in self.blocks:
             if isinstance(block, Heading):
-                yield Section(path, tuple(blocks))
+                found.append(Section(path, tuple(blocks)))
                 path = (*(one for one in path if one.level < block.level), block)
                 blocks = []
             else:
                 blocks.append(block)
-        yield Section(path, tuple(blocks))
+        return (*found, Section(path, tuple(blocks)))
 
     @property
     def paragraphs(self) -> Iterator[Paragraph]:

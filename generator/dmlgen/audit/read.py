@@ -16,9 +16,11 @@ from pathlib import Path
 
 from dmlgen.audit.page import Block, Code, Fault, Form, Heading, Page, Paragraph, Row, Table, Translation
 
-MAX_BYTES = 1 << 20  # of a page
+MAX_BYTES = 1 << 18  # of a page; the largest public one has a sixth of it
 MAX_LINE = 10_000  # characters
 MAX_HTML = 1 << 16  # characters of a table in HTML
+MAX_CELLS = 64  # of a row
+MAX_SPANS = 4  # within each other
 
 _FRONT = re.compile(r"([A-Za-z][\w.-]*):[ \t]*(.*)")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
@@ -100,8 +102,12 @@ class _Reader:
 
     def _english(self, number: int, line: str) -> str:
         """A line with each translated text replaced by the English one that follows it."""
-        parts, texts, marks = [""], [""], []
+        parts, texts = [""], [""]
+        marks: list[str] = []
         for piece in _SPAN.split(line):
+            if len(marks) > MAX_SPANS:
+                self._faults.append(Fault(number, f"more than {MAX_SPANS} spans within each other"))
+                return line
             if piece.startswith("<span"):
                 marks.append("sxs-lookup" if "sxs-lookup" in piece else "text")
                 if marks == ["text"]:
@@ -152,7 +158,9 @@ class _Reader:
     def _table(self) -> None:
         first = self._at + 1
         header = _cells(self._lines[self._at])
-        if len(_cells(self._lines[self._at + 1])) != len(header):
+        if len(header) > MAX_CELLS:
+            self._faults.append(Fault(first, f"the table has more than {MAX_CELLS} columns"))
+        if self._lines[self._at + 1].strip().strip("|").count("|") != len(header) - 1:
             self._faults.append(Fault(first + 1, "the line below the header has another number of cells"))
         self._at += 2
         rows: list[Row] = []
@@ -161,7 +169,7 @@ class _Reader:
         ):
             self._at += 1
             cells = _cells(line)
-            if len(cells) == len(header):
+            if len(cells) == len(header) <= MAX_CELLS:
                 rows.append(Row(self._at, cells))
             else:
                 message = f"the row has {len(cells)} cells, the table's header has {len(header)}"
@@ -229,13 +237,19 @@ class _Reader:
 
 def _is_rule(line: str) -> bool:
     """Whether it is the line below the header of a table."""
-    cells = _cells(line)
-    return "|" in line and all(_RULE_CELL.fullmatch(cell) for cell in cells)
+    text = line.strip()
+    if "|" not in text or "-" not in text or not set(text) <= set("|:- \t"):
+        return False
+    return all(
+        _RULE_CELL.fullmatch(cell.strip()) for cell in text.removeprefix("|").removesuffix("|").split("|")
+    )
 
 
 def _cells(line: str) -> tuple[str, ...]:
     text = line.strip().replace("\\|", "\0")
     text = text.removeprefix("|").removesuffix("|")
+    if text.count("|") >= MAX_CELLS:
+        return ("",) * (MAX_CELLS + 1)
     return tuple(plain(cell.replace("\0", "|")) for cell in text.split("|"))
 
 

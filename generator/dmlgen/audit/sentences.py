@@ -7,21 +7,21 @@ be reported; a sentence that is not understood is never taken for agreement.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from dmlgen.audit.page import Page, Paragraph
 from dmlgen.audit.tables import level_in
+from dmlgen.registry import Member
 
+_LONGEST = 80  # characters in which fields are named
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"[^\s].*?(?:\.(?=\s|-|$)|$)", re.MULTILINE)
 _LIST = re.compile(r" ?, ?(?:and )?| and ")
 _SAME = re.compile(r"(\w[\w, ]*) must have the same (\w[\w, ]*)\.?")
-_OF_THIS = re.compile(
-    r"\b(\w+(?:,? and \w+)*)(?: of this tensor)? must match (\w+)\.(\w+)"
-    r"(?:( for every dimension except )(\w+)|(,? except))?"
-)
-_AS_THE = re.compile(r"This tensor must have the same (\w+(?: \w+)*) as (?:the )?(\w+)\.?")
+_FIELD_NAMES = re.compile(r"(\w+(?:,? and \w+)?)(?: of this tensor)?$")
+_MATCHED = re.compile(r"(\w+)\.(\w+)(?:( for every dimension except )(\w+)|(,? except))?")
+_AS_THE = re.compile(r"This tensor must have the same (\w+(?: \w+)*) as (?:the )?(\w+)(?: tensor)?\.?")
 _RANGE = re.compile(r"(?:ranging|in the range) ([\[(]) ?(\w+), ?([\w.]+)( - 1)? ?([\])])")
 _BOTH = re.compile(r"ranging within both")
 _BELOW = re.compile(r"This value must be less than (or equal to )?the DimensionCount of (?:the )?(\w+)\.?")
@@ -49,6 +49,13 @@ class Same:
     line: int
     field: str
     tensors: tuple[str, ...]
+
+    def with_input(self, inputs: Sequence[Member]) -> Same:
+        """The same with the one input by its name, where the page says "the input tensor"."""
+        if len(inputs) != 1:
+            return self
+        names = (inputs[0].name if name == "input" else name for name in self.tensors)
+        return replace(self, tensors=tuple(names))
 
 
 @dataclass(frozen=True)
@@ -97,9 +104,10 @@ class Introduced:
 
 @dataclass(frozen=True)
 class InPlace:
-    """Inputs whose buffer an output may share; where none is named, all of them, but for the `exception`."""
+    """Inputs whose buffer outputs may share; where none is named, all of them, but for the `exception`."""
 
     line: int
+    outputs: tuple[str, ...]
     inputs: tuple[str, ...]
     exception: str = ""
 
@@ -154,20 +162,31 @@ def _constraints(line: int, text: str, member: str) -> Iterator[Constraint]:
 
 
 def _of_member(line: int, text: str, member: str) -> Iterator[Constraint]:
-    for match in _OF_THIS.finditer(text):
-        fields, other, field, but_axis, axis, excepts = match.groups()
-        names = _LIST.split(fields)
-        if but_axis and names == [field] == ["Sizes"]:
-            yield SameButAxis(line, axis, (member, other))
-        elif not but_axis and not excepts and {*names, field} <= set(_FIELDS.values()):
-            for name in names:
-                same = Same(line, name, (member, other))
-                yield same if name == field else Crossed(line, member, name, f"{other}.{field}")
-    if found := _BELOW.fullmatch(text):
+    yield from _matches(line, text, member)
+    if text.startswith("This value must") and member.endswith(("Tensor", "Tensors")):
+        yield Unread(line, text)  # of some number that the text has just computed
+    elif found := _BELOW.fullmatch(text):
         yield Bound(line, member, "<=" if found[1] else "<", f"{found[2]}.DimensionCount")
     elif found := _EQUALS.fullmatch(text):
         yield Bound(line, member, "==", f"{found[1]}.DimensionCount")
     yield from _ranges(line, text, member)
+
+
+def _matches(line: int, text: str, member: str) -> Iterator[Constraint]:
+    """Fields of a tensor that are said to match those of another."""
+    before, verb, text = text.partition(" must match ")
+    while verb:
+        fields, match = _FIELD_NAMES.search(before[-_LONGEST:]), _MATCHED.match(text)
+        if fields and match:
+            names = _LIST.split(fields[1])
+            other, field, but_axis, axis, excepts = match.groups()
+            if but_axis and names == [field] == ["Sizes"]:
+                yield SameButAxis(line, axis, (member, other))
+            elif not but_axis and not excepts and {*names, field} <= set(_FIELDS.values()):
+                for name in names:
+                    same = Same(line, name, (member, other))
+                    yield same if name == field else Crossed(line, member, name, f"{other}.{field}")
+        before, verb, text = text[match.end() if match else 0 :].partition(" must match ")
 
 
 def _ranges(line: int, text: str, member: str) -> Iterator[Bound]:
@@ -212,9 +231,13 @@ def in_place(page: Page) -> Iterator[InPlace]:
     for paragraph in page.paragraphs:
         for line, text in sentences(paragraph):
             if "supports in-place execution" in text:
-                aliased = text.partition(" permitted to alias ")[2].partition(" during binding")[0]
-                names = tuple(name for name in re.findall(r"\w+", aliased) if name.endswith("Tensor"))
-                found.append(InPlace(line, names))
+                outputs, _, rest = text.partition(" permitted to alias ")
+                inputs = rest.partition(" during binding")[0]
+                found.append(InPlace(line, _tensors(outputs), _tensors(inputs)))
             elif found and (but := _EXCEPT.search(text)):
-                found[-1] = InPlace(found[-1].line, found[-1].inputs, but[1])
+                found[-1] = replace(found[-1], exception=but[1])
     yield from found
+
+
+def _tensors(text: str) -> tuple[str, ...]:
+    return tuple(name for name in _WORD.findall(text) if name.endswith("Tensor"))

@@ -29,11 +29,12 @@ class SupportRow:
 
 @dataclass(frozen=True)
 class SupportTable:
-    """A table of tensors. `level` is None where none is stated, `cases` are enumerators that the section
-    above it is about."""
+    """A table of tensors. `level` is None where none is stated, `named` the line that states it; `cases` are
+    enumerators that the section above it is about."""
 
     line: int
     level: str | None
+    named: int
     cases: tuple[str, ...]
     rows: tuple[SupportRow, ...]
 
@@ -69,8 +70,10 @@ def _support_table(section: Section, table: Table, header: list[str]) -> Iterato
         rows.append(_row(row, cells))
     if not rows:
         yield Fault(table.line, "the table has no rows")
-    level = next((level_in(one.text) for one in reversed(section.path) if level_in(one.text)), None)
-    yield SupportTable(table.line, level, _cases(section), tuple(rows))
+    heading = next((one for one in reversed(section.path) if level_in(one.text)), None)
+    level = level_in(heading.text) if heading else None
+    named = heading.line if heading else table.line
+    yield SupportTable(table.line, level, named, _cases(section), tuple(rows))
 
 
 def _cell_faults(row: Row, cells: dict[str, str]) -> Iterator[Fault]:

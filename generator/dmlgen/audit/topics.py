@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 from dmlgen.audit.page import Code, Heading, Page, Paragraph, Row, Table
 from dmlgen.audit.tables import level_in
@@ -12,14 +13,19 @@ from dmlgen.diagnostics import Position
 from dmlgen.registry import FeatureLevel, Operator, Registry
 
 _NAME = re.compile(r"\bDML_[A-Z0-9_]+\b")
-_OPERATOR = re.compile(r"\bDML_OPERATOR_([A-Z0-9_]+)\b")
+_OPERATOR = re.compile(r"\bDML_OPERATOR_(?!TYPE\b)([A-Z0-9_]+)\b")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _HEX = re.compile(r"0x[0-9A-Fa-f]+")
 _BUILD = re.compile(r"\bBuild (?:10\.0\.)?(\d{5})\b")
 _NTDDI = re.compile(r"(NTDDI_\w+) results in a target version of (0x[0-9A-Fa-f]+)")
 _MACROS = "DML_TARGET_VERSION"  # what the header calls so is no fact of the specs
-_OLDEST = "NTDDI_WIN10_19H1"
+_ADDED = re.compile(
+    r"Added (?:support for )?(?:the following |these )?(?:operator types?\b|DML_OPERATOR_\w+\.?$)"
+)
+_EXTENDING = ("data type", "datatype", "dimension", "UINT8")
 _ONLY = re.compile(r"\(For (.*) only\)")
+
+Change: TypeAlias = Literal["", "adds", "extends"]
 
 
 def compare_topic(registry: Registry, page: Page) -> Iterator[Verdict]:
@@ -146,33 +152,44 @@ def _target(registry: Registry, row: Row, value: int) -> Iterator[Verdict]:
 
 def _history(registry: Registry, level: str, blocks: list[Paragraph]) -> Iterator[Verdict]:
     """What a level added: operators, and extensions of those there are."""
-    added = False
     known = registry.level.get(level)
-    place = _place(registry, [known] if known else [])
+    first = blocks[0].line if blocks else 1
     if known is None:
-        line = blocks[0].line if blocks else 1
-        yield Verdict(line, f"feature level {level}", "there is no such level", place)
+        yield Verdict(first, f"feature level {level}", "there is no such level", _place(registry, []))
         return
+    change: Change = ""
+    listed: set[str] = set()
     for block in blocks:
         if block.text.startswith("Introduced in DirectML version") and (found := _VERSION.search(block.text)):
             holds = "" if found[0] == known.directml else f"DirectML {known.directml}"
-            yield Verdict(block.line, f"{level} is of DirectML {found[0]}", holds, place)
-        elif not _OPERATOR.match(block.text):
-            added = "operator types" in block.text or "operator type," in block.text
-            extends = any(word in block.text for word in ("data type", "datatype", "dimension", "UINT8"))
-            extends = extends and not added
-        else:
-            for name in _OPERATOR.findall(block.text.partition(", when")[0]):
-                if added or extends:
-                    yield _told(registry, known, name, added, block.line)
+            yield Verdict(block.line, f"{level} is of DirectML {found[0]}", holds, _place(registry, [known]))
+        names = _OPERATOR.findall(block.text.partition(", when")[0])
+        if not names:  # it speaks of those that are listed below
+            change = _change(block.text)
+        here = change if _OPERATOR.match(block.text) else _change(block.text)
+        for name in names if here else ():
+            listed |= {name} if here == "adds" else set()
+            yield _told(registry, known, name, here, block.line)
+    for one in registry.operators:
+        if one.since == known and known.ordinal and not listed & {one.name, one.alias}:
+            yield Verdict(first, f"{level} does not add {one.name}", "it does", one.places["since"])
 
 
-def _told(registry: Registry, level: FeatureLevel, name: str, added: bool, line: int) -> Verdict:
+def _change(text: str) -> Change:
+    """What is told of the operators that a text names, or that are listed below it."""
+    if _ADDED.match(text):
+        return "adds"
+    if text.startswith(("Introduced", "The operator types mentioned")):
+        return ""
+    return "extends" if any(word in text for word in _EXTENDING) else ""
+
+
+def _told(registry: Registry, level: FeatureLevel, name: str, change: Change, line: int) -> Verdict:
     ours = next((one for one in registry.operators if name in (one.name, one.alias)), None)
-    says = f"{level.name} {'adds' if added else 'extends'} {name}"
+    says = f"{level.name} {change} {name}"
     if ours is None:
         return Verdict(line, says, "there is no such operator", _place(registry, [level]))
-    if added:
+    if change == "adds":
         agrees = ours.since == level
         return Verdict(line, says, "" if agrees else f"it came with {ours.since.name}", ours.places["since"])
     below = registry.levels[level.ordinal - 1]
