@@ -4541,7 +4541,9 @@ typedef struct dmlops_violation {
    judged in stages: as long as arrays are missing or counts are wrong, values are not looked at. A rule keeps
    silent where it reads a value that an earlier one has found wrong. Every address that is not null must be that of an object of its type;
    the values in these objects may be anything. Arrays of tensors and of activations have as many entries as their counts
-   say; of arrays of numbers no entry is read when a rule refuses the count, however large it is. */
+   say; of arrays of numbers no entry is read when a rule refuses the count, or when it is more than
+   DML_TENSOR_DIMENSION_COUNT_MAX1: such a count may be right (REDUCE takes an axis twice), but it may be anything. Rules
+   on entries that are not read find no violation, no output follows from them, and there is no plan. */
 static inline size_t dmlops_validate(
     const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity);
 
@@ -5875,8 +5877,8 @@ static inline const DML_BUFFER_TENSOR_DESC* dmlops_buffer(const DML_TENSOR_DESC*
     return tensor == NULL ? &dmlops_absent : (const DML_BUFFER_TENSOR_DESC*)tensor->Desc;
 }
 
-/* How many entries are read of an array that is not of tensors. None needs more than a tensor has dimensions; a larger
-   count is wrong, and says nothing of how many there are. */
+/* How many entries are read of an array that is not of tensors. None needs more than a tensor has dimensions; an array
+   with a larger count is not read, as the count may be anything, and rules on its entries keep silent. */
 static inline int64_t dmlops_readable_entries(int64_t count) {
     return count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1 ? count : 0;
 }
@@ -5909,6 +5911,15 @@ static inline int64_t dmlops_count(const void* description, const dmlops_member*
         return 0;
     }
     return member->kind == DMLOPS_TENSOR ? count : dmlops_readable_entries(count);
+}
+
+/* Whether a member is an array of numbers that is not read. */
+static inline int dmlops_is_unread(const void* description, const dmlops_member* member) {
+    UINT count = 0;
+    if (member->kind == DMLOPS_ADDRESS && member->count != DMLOPS_ALONE) {
+        memcpy(&count, (const char*)description + member->count, sizeof count);
+    }
+    return dmlops_readable_entries(count) < count && dmlops_address(description, member) != NULL;
 }
 
 /* Messages. */
@@ -6856,6 +6867,20 @@ static inline int dmlops_condition(const dmlops_run* run, int number) {
     return dmlops_integer(&program) != 0;
 }
 
+/* Whether a rule reads an array of numbers that is not read. */
+static inline int dmlops_reads_unread(
+    const dmlops_operator* rules, const dmlops_rule* rule, const void* description) {
+    for (const uint8_t* read = rules->code + rule->reads; *read != 0xff; read += 2) {
+        const char* name = dmlops_member_name(rules->type, *read);
+        for (size_t i = 0; i < rules->member_count; ++i) {
+            if (strcmp(rules->members[i].name, name) == 0 && dmlops_is_unread(description, &rules->members[i])) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Judges a rule by its program. */
 static inline void dmlops_by_program(
     dmlops_run* run, const dmlops_operator* rules, const dmlops_rule* rule, const void* description) {
@@ -6865,7 +6890,7 @@ static inline void dmlops_by_program(
         const int loops = *program.next++;
         if (loops > 0 ? dmlops_fails(&program, loops) : dmlops_integer(&program) == 0) {
             const dmlops_phrase* phrase = &rules->phrases[rule->members[0]];
-            if (dmlops_unreliable(run, rules, rule)) {
+            if (dmlops_unreliable(run, rules, rule) || dmlops_reads_unread(rules, rule, description)) {
                 return;
             }
             dmlops_report(run, rule->id, run->outer, phrase->member, phrase->format, &program);
@@ -17084,13 +17109,16 @@ static inline int dmlops_readable(const void* description, const dmlops_member* 
     return readable;
 }
 
-/* Whether outputs can follow from a member: it is there if it must be, and can be read. */
+/* Whether outputs can follow from a member: it is there if it must be, and is read. */
 static inline int dmlops_inferable(const void* description, const dmlops_member* member) {
     UINT count = 1;
     if (member->count != DMLOPS_ALONE) {
         memcpy(&count, (const char*)description + member->count, sizeof count);
     }
     if (member->infers && count > 0 && dmlops_address(description, member) == NULL) {
+        return 0;
+    }
+    if (member->infers && dmlops_is_unread(description, member)) {
         return 0;
     }
     return member->kind != DMLOPS_TENSOR || !member->is_input || dmlops_readable(description, member);
@@ -26387,6 +26415,18 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     }
 }
 
+/* Plans follow from all entries of an array, so that there is none where they are not read. */
+static inline void dmlops_refuse_unread(
+    dmlops_planning* planning, const dmlops_operator* rules, const void* description) {
+    for (size_t i = 0; i < rules->member_count; ++i) {
+        if (dmlops_is_unread(description, &rules->members[i])) {
+            UINT count;
+            memcpy(&count, (const char*)description + rules->members[i].count, sizeof count);
+            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, (int64_t)i, count);
+        }
+    }
+}
+
 static inline size_t dmlops_plan_work(
     const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
     dmlops_planning planning;
@@ -26409,6 +26449,9 @@ static inline size_t dmlops_plan_work(
     if (dmlops_validate(desc, (DML_FEATURE_LEVEL)0x6400, NULL, 0) != 0) {
         dmlops_out_refuse(&planning, DMLOPS_REASON_INVALID, -1, 0);
     } else {
+        dmlops_refuse_unread(&planning, dmlops_find(type), desc->Desc);
+    }
+    if (planning.reason == DMLOPS_REASON_NONE) {
         dmlops_plan_any(&planning, type, desc->Desc);
     }
     if (planning.reason != DMLOPS_REASON_NONE) {

@@ -40,7 +40,9 @@ def load_registry(specs: Path) -> Registry:
         with faults:
             others[name] = _document(specs, specs / "counterparts" / f"{name}.yaml", schemas, "counterparts")
     documents: dict[Path, Mapping] = {}
-    for path in sorted((specs / "operators").rglob("*.yaml")):
+    for path in sorted((specs / "operators").rglob("*")):
+        if path.suffix != ".yaml" and not path.is_symlink():
+            continue
         with faults:
             rules = schemas["operator"]
             documents[path] = _with_shared_definitions(specs, _operator_document(specs, path, rules), rules)
