@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from c_differential import compare, compare_many
-from c_library import Library
-from dmlops import FeatureLevel
+from c_library import NEEDS_INPUT, Library, Output
+from dmlops import FeatureLevel, Reduce, TensorDesc
 from dmlops.registry import OPERATORS, operator
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [1, 2, 3, 4]}
@@ -33,6 +33,25 @@ def test_c_and_python_say_the_same_of_random_descriptions(library: Library) -> N
     assert inferred == {
         f"DML_OPERATOR_{name}" for name in OPERATORS if name != "SPLIT"
     }  # an array of outputs
+
+
+@pytest.mark.parametrize("axes", [(1, 2, 3) * 3, (3,) * 64, (1,) * 8])
+def test_axes_that_are_repeated_are_no_violation_in_c(axes: tuple[int, ...], library: Library) -> None:
+    """Nothing but advice limits their count; of more than 8 no output follows, as C does not read them."""
+    sizes = tuple(1 if d in axes else size for d, size in enumerate((1, 2, 3, 4)))
+    tensors = {
+        "InputTensor": TensorDesc("FLOAT32", (1, 2, 3, 4)),
+        "OutputTensor": TensorDesc("FLOAT32", sizes),
+    }
+    desc = Reduce(Function="SUM", **tensors, AxisCount=len(axes), Axes=axes)  # type: ignore[arg-type]
+    described = desc.to_ctypes()
+    assert desc.validate() == library.validate(described, FeatureLevel("6.4")) == []
+    assert desc.infer() == desc and desc.min_feature_level() is not None
+    assert library.lowest(described) == desc.min_feature_level()
+    (advice,) = desc.advice()
+    assert library.advise(described, FeatureLevel("6.4")) == [(advice.rule, advice.member, advice.message)]
+    found = library.infer(described)
+    assert found == NEEDS_INPUT if len(axes) > 8 else isinstance(found, Output)
 
 
 @pytest.mark.parametrize(

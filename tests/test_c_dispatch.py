@@ -260,6 +260,20 @@ def test_reasons_for_no_plan(
     assert (int(found[0]), int(found[1]), found[4]) == (reason, place, str(caught.value))
 
 
+def test_there_is_no_plan_of_more_axes_than_c_reads(library: Library) -> None:
+    tensors = {
+        "InputTensor": dmlops.TensorDesc("FLOAT32", (2, 3)),
+        "OutputTensor": dmlops.TensorDesc("FLOAT32", (1, 3)),
+    }
+    for count in (2, 8, 9, 64):
+        axes = (0,) * count
+        desc = dmlops.Reduce(Function="SUM", **tensors, AxisCount=count, Axes=axes)  # type: ignore[arg-type]
+        assert desc.validate() == []
+        first, *dispatches = library.plan(desc)
+        reason = Reason.NONE if count <= 8 else Reason.LONG_LIST
+        assert (int(first[0]), bool(dispatches)) == (reason, count <= 8)
+
+
 def test_fused_activations_that_need_whole_rows_run_in_their_own_shaders(library: Library) -> None:
     tensors: dict[str, Any] = {"InputTensor": None, "OutputTensor": None}
     activations = (

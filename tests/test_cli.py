@@ -278,23 +278,27 @@ def special(kind: str, path: Path) -> None:
             os.mkfifo(path)
         case "folder":
             path.mkdir()
+        case "linked folder":
+            path.with_name("elsewhere").mkdir()
+            path.symlink_to("elsewhere")
         case "huge":
             with path.open("wb") as file:
                 file.truncate(50 << 30)
 
 
-@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "huge"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "huge", "linked folder"])
 def test_what_lint_refuses_generate_refuses_too(
     kind: str, specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
     assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
-    special(kind, specs / "operators" / "gather" / "other.yaml")
+    name = "other" if kind == "linked folder" else "other.yaml"
+    special(kind, specs / "operators" / "gather" / name)
     capsys.readouterr()
     assert main(["lint", "--specs", str(specs)]) == 1
-    assert "other.yaml:1:1: error[" in capsys.readouterr().out
+    assert f"{name}:1:1: error[" in capsys.readouterr().out
     assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 1
-    assert "other.yaml:1:1: error[" in capsys.readouterr().err
+    assert f"{name}:1:1: error[" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])

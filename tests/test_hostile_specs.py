@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from c_runner import WARNINGS, compiler
 from dmlgen.cli import ROOT, main
@@ -34,6 +35,7 @@ NASTY = [
     "x" * 110 + "\\N",
     "\U0001f600 caf\u00e9 \u20ac",
     "| a | `b` <script> [c](d) |",
+    """</script><script>alert(1)</script> --> ]]> <b class="x' on=y> &amp; "</textarea></title>""",
 ]
 FREE = {"summary", "because", "says", "broken_by", "where", "holds", "text", "name"}
 IN_BRACES = {
@@ -163,6 +165,7 @@ def outputs_work(
     messages, texts = result.stdout.splitlines()
     python = [*json.JSONDecoder().raw_decode(messages)[0], json.loads(texts)["DML-OPERATOR-since"]]
     assert all("\n" not in message for message in python)
+    schema_holds(out)
     (folder / "main.c").write_text(C, encoding="utf-8")
     printed: list[str] = []
     for name, standard in kinds:
@@ -175,6 +178,18 @@ def outputs_work(
         printed = run.stdout.decode().splitlines()
         assert [cut(line) for line in printed] == [cut(line) for line in python]
     return python, printed
+
+
+def schema_holds(out: Path) -> None:
+    """The schema of descriptions is a schema, and takes the valid descriptions of the matrices."""
+    schema = json.loads((out / "python/dmlops/schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    files = map(json.loads, (path.read_text(encoding="utf-8") for path in (out / "matrix").glob("*.json")))
+    cases = [case for file in files for case in file.get("cases", ())]
+    valid = [{"type": case["type"], "desc": case["desc"]} for case in cases if case["expect"]["ok"]]
+    assert len(valid) > 20 and all(map(validator.is_valid, valid))
+    assert not validator.is_valid({**valid[0], "desc": {"InputTensor": 1}})
 
 
 def cut(message: str) -> str:

@@ -20,8 +20,8 @@ _IMPORT = re.compile(r"^\s*from (dmlgen[\w.]*) import (\([^)]*\)|.*)$", re.MULTI
 
 
 def spec_files(specs: Path) -> list[Path]:
-    """The files that a registry is read from."""
-    return sorted(path for path in specs.rglob("*.yaml"))
+    """The files that a registry is read from, and links among them, which may stand for folders of more."""
+    return sorted(path for path in specs.rglob("*") if path.suffix == ".yaml" or path.is_symlink())
 
 
 def spec_digest(specs: Path) -> str:

@@ -43,7 +43,9 @@ def load_registry(specs: Path) -> Registry:
             others[name] = _document(written.Counterparts, specs, path)
     documents: dict[Path, written.Operator] = {}
     shared = _Shared(specs)
-    for path in sorted((specs / "operators").rglob("*.yaml")):
+    for path in sorted((specs / "operators").rglob("*")):
+        if path.suffix != ".yaml" and not path.is_symlink():
+            continue
         with faults:
             documents[path] = shared.completed(source.load(path, specs))
     if len(files) < len(general_names) or 0 < len(others) < len(INTERFACE_FILES):
