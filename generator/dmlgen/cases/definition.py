@@ -569,7 +569,8 @@ class _Program:
             return run.total(values, type_)
         if kind == "product":
             one = Number(run.arithmetic, 1.0 if type_.kind == "float" else 1, type_)
-            return reduce(lambda x, y: run.decided(x * y, x, y) if decides else x * y, values, one)
+            rounds = decides and node.type == ir.FLOAT
+            return reduce(lambda x, y: run.decided(x * y, x, y) if rounds else x * y, values, one)
         limit = self._limit(type_, greatest=kind == "min")
         if not values:
             run.notes.add(EMPTY)
