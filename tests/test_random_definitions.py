@@ -22,7 +22,7 @@ from dmlgen.resolve import load_registry
 from random_definitions import RandomOperator
 
 ROOT = Path(__file__).parents[1]
-COUNT = int(os.environ.get("DMLGEN_DEFINITIONS", "25"))
+COUNT = int(os.environ.get("DMLGEN_DEFINITIONS", "16"))
 SEED = int(os.environ.get("DMLGEN_SEED", "1"))
 
 

@@ -210,10 +210,13 @@ class DataSearch:
         for _ in range(self._rounds):
             inputs = draw.inputs()
             elements = list(self.computation.elements(state.description, inputs))
-            bad = {origin for element in elements if NEVER & element.notes for origin in element.origins}
-            if not bad:
+            never = [element for element in elements if NEVER & element.notes]
+            if not never:
                 return self._result(inputs, elements, state)
-            draw.again(bad)
+            origins = {origin for element in never for origin in element.origins}
+            if not origins:  # it is the description that leads there
+                return None
+            draw.again(origins)
         return None
 
     def _result(self, inputs: Data, elements: Iterable[Element], state: State) -> Shown:

@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 from dmlgen.cases.elements import (
     CONVERSION,
     EMPTY,
+    LARGE,
     OUTSIDE,
     RANGE,
     UNSTABLE,
@@ -85,7 +86,10 @@ class Definition:
         The description is valid, and every tensor that is read has its data.
         """
         members = self._judge.environment(description)
-        self._run.start(tensor for name in self._tensors for _, tensor in _entries(members[name]))
+        self._run.start(
+            (tensor for name in self._tensors for _, tensor in _entries(members[name])),
+            (tensor for name in self._outputs for _, tensor in _entries(members[name])),
+        )
         loaded: dict[tuple[str, int | None], tuple[Tensor, list[Number], int]] = {}
         origins: list[Origin] = []
         for name, data in inputs.items():
@@ -142,11 +146,14 @@ class _Run:
         self.target: Tensor
         self.real: EnumEntry
 
-    def start(self, tensors: Iterable[Tensor]) -> None:
-        """Floats are as exact as the most exact tensor of the description."""
-        types = (self.types[tensor.DataType] for tensor in tensors)
-        floats = [type_ for type_ in types if type_.kind == "float"]
-        self.real = max(floats, key=lambda type_: type_.bits, default=self.registry.data_type["FLOAT32"])
+    def start(self, tensors: Iterable[Tensor], outputs: Iterable[Tensor]) -> None:
+        """Floats are as exact as the most exact tensor of the description, but double only for an output."""
+        single, double = self.registry.data_type["FLOAT32"], self.registry.data_type["FLOAT64"]
+        found = {self.types[tensor.DataType] for tensor in tensors}
+        floats = [type_ for type_ in found if type_.kind == "float"]
+        self.real = max(floats, key=lambda type_: type_.bits, default=single)
+        if self.real is double and not any(self.types[one.DataType] is double for one in outputs):
+            self.real = single
 
     def forget(self) -> None:
         self.notes.clear()
@@ -217,11 +224,11 @@ class _Run:
             self.notes.add(CONVERSION)
         return Number(self.arithmetic, cut(int(x), type_.bits, type_), type_)
 
-    def exact(self, value: int) -> int:
-        """An integer that is read: within 64 bits, of which one is the sign."""
-        if value > LIMIT:
-            self.notes.add(CONVERSION)
-        return min(value, LIMIT)
+    def within_64_bits(self, value: Any) -> int:
+        """An integer, which is exact as long as it has no more bits than targets have."""
+        if abs(value) > LIMIT and CONVERSION not in self.notes:  # which would have led there
+            self.notes.add(LARGE)
+        return int(saturate(value))
 
     def integer(self, x: Number) -> int:
         """Toward 0, within 64 bits; not every implementation has more than 32."""
@@ -229,7 +236,7 @@ class _Run:
             return int(x.value)
         if not abs(x.value) < 2**31:
             self.notes.add(CONVERSION)
-            return 0 if math.isnan(x.value) else int(max(min(x.value, LIMIT), -LIMIT))
+            return 0 if math.isnan(x.value) else int(max(min(x.value, LIMIT), -LIMIT - 1))
         if x.error and len({math.trunc(end) for end in x.interval}) > 1:
             self.notes.add(UNSTABLE)
         return int(x.value)
@@ -369,7 +376,7 @@ class _Program:
                 left, right = of
                 compute = run.quotient if op == "/" else _ARITHMETIC[op]
                 if type_ == ir.INT:
-                    return lambda e: saturate(compute(left(e), right(e)))
+                    return lambda e: run.within_64_bits(compute(left(e), right(e)))
                 if not deciding or type_ != ir.FLOAT:
                     return lambda e: compute(left(e), right(e))
                 return lambda e: run.decided(compute(x := left(e), y := right(e)), x, y)
@@ -413,7 +420,7 @@ class _Program:
         if node.type == ir.FLOAT:
             return lambda e: run.float_of(self._load(name, index(e), where(e)), False)
         if node.type == ir.INT:
-            return lambda e: run.exact(self._load(name, index(e), where(e)).value)
+            return lambda e: run.within_64_bits(self._load(name, index(e), where(e)).value)
         return lambda e: self._load(name, index(e), where(e))
 
     def _entry(self, name: str, coordinate: Coordinate) -> Any:
@@ -556,13 +563,14 @@ class _Program:
         if node.type == ir.INT:
             nothing = {"sum": 0, "product": 1, "min": 2**63 - 1, "max": -(2**63)}[kind]
             combine = {"sum": sum, "product": math.prod, "min": min, "max": max}[kind]
-            return saturate(combine(values)) if values else nothing  # type: ignore[operator]
+            return run.within_64_bits(combine(values)) if values else nothing  # type: ignore[operator]
         type_ = run.real if node.type == ir.FLOAT else self._type_of(node.type)
         if kind == "sum":
             return run.total(values, type_)
         if kind == "product":
             one = Number(run.arithmetic, 1.0 if type_.kind == "float" else 1, type_)
-            return reduce(lambda x, y: run.decided(x * y, x, y) if decides else x * y, values, one)
+            rounds = decides and node.type == ir.FLOAT
+            return reduce(lambda x, y: run.decided(x * y, x, y) if rounds else x * y, values, one)
         limit = self._limit(type_, greatest=kind == "min")
         if not values:
             run.notes.add(EMPTY)

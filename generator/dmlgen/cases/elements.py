@@ -34,7 +34,8 @@ CHOICES = frozenset(
 POWER = "powers of integers with negative or fractional exponents"
 SHIFT = "shifts by as many bits as an element has, or more"
 OUTSIDE = "reads outside of a tensor"
-NEVER = frozenset({SHIFT, POWER, OUTSIDE})
+LARGE = "integers of more than 64 bits"
+NEVER = frozenset({SHIFT, POWER, OUTSIDE, LARGE})
 """What has no value here, so that no data may need it."""
 
 _PRECISION = {16: 11, 32: 24, 64: 53}  # bits of a float's significand

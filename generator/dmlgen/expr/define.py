@@ -467,6 +467,8 @@ class _Definition(_Parser):
         if name in ("float", "int"):
             if value.type.kind != "element":
                 self.expect(arguments[0], value, ir.INT, ir.FLOAT)
+            if name == "int" and isinstance(value, ir.Number):
+                return ir.Number(max(min(int(value.value), ir.LIMIT), -ir.LIMIT), ir.INT)
             result = ir.FLOAT if name == "float" else ir.INT
             return value if value.type == result else ir.Call(name, (value,), result)
         if not isinstance(value, ir.Tensor) or value.name in self.definer.kept:

@@ -302,7 +302,7 @@ class ComputePrinter(PythonPrinter):
     def call(self, node: ir.Call) -> str:
         of_elements = any(a.type.kind == "element" or ir.varies(a) for a in node.arguments)
         match node:
-            case ir.Call(function="element", arguments=(ir.Number() as number,)):
+            case ir.Call(function="element", arguments=(ir.Number() as number,)) if self._fits(number, node):
                 return self.print(number)
             case ir.Call(function="element", arguments=(item,)):
                 return f"{self._use('convert')}({self.print(item)}, {self._type(node.type)})"
@@ -320,6 +320,15 @@ class ComputePrinter(PythonPrinter):
                 arguments = ", ".join(map(self.print, node.arguments))
                 return f"{self._use(_ELEMENT_NAMES.get(function, function))}({arguments})"
         return super().call(node)
+
+    def _fits(self, number: ir.Number, element: ir.Expr) -> bool:
+        """Whether a number is the same in every type that an element may have."""
+        assert self.operator is not None
+        tables = (row for rows in self.operator.support.values() for row in rows)
+        types = {type_ for row in tables if row.tensor == element.type.name for type_ in row.types}
+        return number.value == int(number.value) or all(
+            self.registry.data_type[type_].kind == "float" for type_ in types
+        )
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.op == "/" and node.type.kind == "element":

@@ -155,6 +155,8 @@ class InElements:
                     return ir.Call("difference", (a, b), ir.FLOAT)
             case ir.Call("element", (number,)):
                 return self.of(number)  # which becomes one again beside what made it one
+            case ir.Call("quantize") if node.type != ir.INT:
+                raise Unfit  # the tensor may be one of floats, which are not rounded
             case ir.Call("convert" | "quantize", (number, ir.Tensor() as target)):
                 value, type_ = self.of(number, name == "quantize" or rounded), self.type(target)
                 if name == "convert" and value.type == type_:
@@ -203,7 +205,9 @@ class InElements:
                 given[place] = self._settled(given[place], element)
             result = element if function.result == "element" else node.type
             return ir.Call(node.function, tuple(given), result)
-        return node
+        if node.type != ir.FLOAT or ir.varies(node):
+            return node
+        raise Unfit  # a float that the description gives, which no host works out
 
     def _alike(self, *nodes: ir.Expr) -> Sequence[ir.Expr]:
         """Values that meet: where one is an element, all are of its type."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dmlgen.expr import ir
 from dmlgen.registry import Definition, Member, OutputDefinitions
@@ -28,6 +28,11 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Sche
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads):
         return None
+    types = {read.type for read in reads} | {elements.type(ir.Tensor(output))}
+    if not ir.varies(found) and not isinstance(found, ir.Member):  # the same everywhere, and yet worked out
+        return None
+    if not all(_is_converted(node, types) for node in ir.walk(found)):
+        return None
     return Schedule("map", output, output, elements.definitions, found, None, {}, ())
 
 
@@ -48,6 +53,15 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
         roles={},
         steps=(),
     )
+
+
+def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:
+    """Whether what becomes an element has one of these types, and is no size that only the host knows."""
+    match node:
+        case ir.Call("convert" | "quantize" | "element", (value, *_)):
+            sizes = any(isinstance(part, ir.Field) for part in ir.walk(value))
+            return node.type in types and (ir.varies(value) or value.type != ir.INT or not sizes)
+    return True
 
 
 def _is_by_entry(coordinate: ir.Expr) -> bool:
