@@ -18254,6 +18254,22 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
+typedef struct dmlops_plan_int_8_8 {
+    int64_t count;
+    dmlops_plan_int_8 items[8];
+} dmlops_plan_int_8_8;
+
+DMLOPS_CALLED void dmlops_plan_int_8_8_insert(dmlops_planning* planning, dmlops_plan_int_8_8* list, int64_t place, const dmlops_plan_int_8* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
 DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
     dmlops_binding binding;
     binding.member = buffer->member < 0 ? DMLOPS_SCRATCH : (uint32_t)buffer->member;
@@ -19674,42 +19690,50 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
 /* The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides. */
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor) {
+    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t first = window->right_first.items[d];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
+        dmlops_plan_int_8_insert(planning, &taps, taps.count,
+            dmlops_subtract(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)], first));
+    }
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+        const int64_t size = tensor->sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+        }
+    }
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        }
+    }
+    dmlops_plan_int_8_8 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->sizes);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->right_first);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &limits);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &strides);
     dmlops_plan_int_64 words;
     words.count = 0;
-    int64_t rank = window->sizes.count;
-    for (int64_t what = 0; what < 6; ++what) {
-        for (int64_t d = 0; d < 8; ++d) {
-            int64_t word = 0;
-            if (d < rank) {
-                int64_t dimension = dmlops_add(dmlops_subtract(tensor->sizes.count, rank), d);
-                if (what == 0) {
-                    word = window->sizes.items[dmlops_item(planning, d, window->sizes.count)];
-                } else {
-                    if (what == 1) {
-                        word = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
-                    } else {
-                        if (what == 2) {
-                            word = dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-                                window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
-                                window->right_first.count)]);
-                        } else {
-                            if (what == 3) {
-                                word = dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-                                    window->right_taps.count)], window->right_first.items[dmlops_item(planning, d,
-                                    window->right_first.count)]);
-                            } else {
-                                if (what == 4) {
-                                    word = tensor->sizes.items[dmlops_item(planning, dimension, tensor->sizes.count)];
-                                } else {
-                                    word = tensor->strides.items[dmlops_item(planning, dimension,
-                                        tensor->strides.count)];
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_plan_counted(planning, word));
+    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
+        const dmlops_plan_int_8* entries = &lists.items[each_1];
+        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, entries);
+        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
+            const int64_t word = made_3.items[each_2];
+            dmlops_plan_int_64_insert(planning, &words, words.count, word);
         }
     }
     return words;
