@@ -139,8 +139,9 @@ struct Activation
     int inputs;
     int inputDimensionCount;
     uint channels;
+    uint taps;
     uint leftFirst;
-    uint leftTapShift;
+    uint leftTapStep;
 #else
     int4 sizes[2];
     int4 inputSizes[2];
@@ -1373,13 +1374,17 @@ uint Reached(Pixel pixel, uint tap, out bool isInside)
     return offset;
 }
 
-// The place of the window to which a product belongs, in a tile that begins with another one
-uint TapOf(uint begin, uint product)
+// The place of the window and the channel of a product, in a tile that begins with another one. Where each tile has one place
+// only, these take turns with the same channels, so that what one tile has read is near for the next.
+uint2 StepOf(uint begin, uint product)
 {
 #if WHOLE_TAPS
-    return begin / channels;
+    const uint tile = begin / TILE_DEPTH;
+    const uint slice = tile / taps;
+    return uint2(tile - slice * taps, slice * TILE_DEPTH + product - begin);
 #else
-    return product / channels;
+    const uint tap = product / channels;
+    return uint2(tap, product - tap * channels);
 #endif
 }
 
@@ -1399,17 +1404,14 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
     [loop]
     while (product < end)
     {
-        const uint tap = product / channels;
-        const uint last = min(end, (tap + 1) * channels);
+        const uint2 step = StepOf(product, product);
+        const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.y);
         bool isInside;
-        const uint offset = Reached(pixel, tap, isInside);
+        uint at = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
+        uint from = base + step.x * leftTapStep + step.y * leftDepthStep;
         [loop]
-        for (; product < last && isInside; product++)
-        {
-            const uint from = base + product * leftDepthStep + tap * leftTapShift;
-            const uint at = offset + (product - tap * channels) * rightDepthStep;
+        for (; product < last && isInside; product++, at += rightDepthStep, from += leftDepthStep)
             total = mad((float)filterTensor[from / LEFT_VECTOR][from % LEFT_VECTOR], (float)inputTensor[at], total);
-        }
         product = last;
     }
     return total;
@@ -1458,7 +1460,10 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         const uint2 place = LeftPlace(number) + uint2(first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
-            next[i] = (LeftVector)filterTensor[(base + place.x * step + place.y * leftDepthStep + TapOf(product, place.y) * leftTapShift) / LEFT_VECTOR];
+        {
+            const uint2 from = StepOf(product, place.y);
+            next[i] = (LeftVector)filterTensor[(base + place.x * step + from.x * leftTapStep + from.y * leftDepthStep) / LEFT_VECTOR];
+        }
     }
 }
 
@@ -1511,8 +1516,8 @@ void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, ou
 {
 #if WHOLE_TAPS
     bool isInside;
-    const uint tap = product / channels;
-    const uint offset = Reached(pixel, tap, isInside) + (product - tap * channels) * rightDepthStep;
+    const uint2 step = StepOf(product, product);
+    const uint offset = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
 #endif
     [unroll]
     for (uint i = 0; i < rightEach; i++)
@@ -1524,8 +1529,8 @@ void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, ou
             next[i] = (RightVector)inputTensor[offset + k * rightDepthStep];
 #else
         bool isInside;
-        const uint tap = (product + k) / channels;
-        const uint offset = Reached(pixel, tap, isInside) + (product + k - tap * channels) * rightDepthStep;
+        const uint2 step = StepOf(product, product + k);
+        const uint offset = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
         if (isInside && product + k < end)
             next[i] = (RightVector)inputTensor[offset];
 #endif

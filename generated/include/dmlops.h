@@ -19903,13 +19903,15 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
         window = made_1;
         dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
         dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
-        int64_t shift = dmlops_subtract(made_2.step, dmlops_multiply(factors.depth, found->left.depth));
+        int64_t taps = dmlops_plan_element_count(planning, &factors.window.sizes);
+        int64_t step = made_2.step;
         dmlops_plan_int_64 made_3;
         made_3.count = 0;
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, taps);
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(dmlops_plan_first_of(planning,
             &factors.window, &left), INT64_C(4294967296)));
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(shift, INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
         tap = made_3;
     }
     dmlops_plan_int_8 made_4;

@@ -432,8 +432,8 @@ def dispatch_contraction(
     if len(factors.window.sizes) > 0:
         window = window_words(out, factors.window, told.tensors[contracted.right])
         left = told.tensors[contracted.left]
-        shift = tap_step(factors.window, left).step - factors.depth * found.left.depth
-        tap = [factors.depth, first_of(factors.window, left) % 2**32, shift % 2**32]
+        taps, step = element_count(factors.window.sizes), tap_step(factors.window, left).step
+        tap = [factors.depth, taps, first_of(factors.window, left) % 2**32, step % 2**32]
     params = ContractionParams(
         found.sizes,
         [step % 2**32 for step in found.left.steps],
