@@ -244,14 +244,19 @@ def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
     return np.broadcast_to(numbers, tensor.Sizes).astype(tensor.DataType.numpy)
 
 
-def check(device: Any, desc: Any) -> None:
+def check(device: Any, desc: Any, **special: float) -> None:
+    """Compares with the reference; `special` is what some elements of an input are instead."""
     rng = np.random.default_rng(5)
     tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
     inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
+    for name, value in special.items():
+        inputs[name] = np.where(rng.random(inputs[name].shape) < 0.01, value, inputs[name])
     expected = reference.run(desc, inputs)["OutputTensor"]
     found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
     tolerance = 2e-3 if found.dtype == np.float16 else 4e-6
-    np.testing.assert_allclose(found, expected, tolerance, tolerance * float(np.abs(expected).max()))
+    np.testing.assert_allclose(
+        found, expected, tolerance, tolerance * float(np.abs(expected[np.isfinite(expected)]).max())
+    )
     again = gpu.run(desc, inputs, device)["OutputTensor"]
     assert again.tobytes() == found.tobytes(), "another result the second time"
 
@@ -264,6 +269,11 @@ def test_tiles_give_what_the_reference_gives(name: str, device: Any) -> None:
 @pytest.mark.parametrize("name", WINDOWS)
 def test_tiles_with_a_window_do_so_too(name: str, device: Any) -> None:
     check(device, WINDOWS[name])
+
+
+def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
+    for name in ("whole places", "few channels, mirrored"):
+        check(device, WINDOWS[name], FilterTensor=np.inf)
 
 
 def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

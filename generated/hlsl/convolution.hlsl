@@ -139,8 +139,9 @@ struct Activation
     int inputs;
     int inputDimensionCount;
     uint channels;
+    uint taps;
     uint leftFirst;
-    uint leftTapShift;
+    uint leftTapStep;
 #else
     int4 sizes[2];
     int4 inputSizes[2];
@@ -1373,13 +1374,17 @@ uint Reached(Pixel pixel, uint tap, out bool isInside)
     return offset;
 }
 
-// The place of the window to which a product belongs, in a tile that begins with another one
-uint TapOf(uint begin, uint product)
+// The place of the window and the channel of a product, in a tile that begins with another one. Where each tile has one place
+// only, these take turns with the same channels, so that what one tile has read is near for the next.
+uint2 StepOf(uint begin, uint product)
 {
 #if WHOLE_TAPS
-    return begin / channels;
+    const uint tile = begin / TILE_DEPTH;
+    const uint slice = tile / taps;
+    return uint2(tile - slice * taps, slice * TILE_DEPTH + product - begin);
 #else
-    return product / channels;
+    const uint tap = product / channels;
+    return uint2(tap, product - tap * channels);
 #endif
 }
 
@@ -1387,6 +1392,29 @@ uint TapOf(uint begin, uint product)
 uint LeftFirst(uint number)
 {
     return leftFirst + number * matrixRows * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+}
+
+// The sum of some products of one element, which skips those outside of the right factor
+float AddedUp(uint number, uint y, uint x, uint begin, uint end)
+{
+    const Pixel pixel = PixelOf(number, x);
+    const uint base = LeftFirst(number) + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    float total = 0;
+    uint product = begin;
+    [loop]
+    while (product < end)
+    {
+        const uint2 step = StepOf(product, product);
+        const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.y);
+        bool isInside;
+        uint at = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
+        uint from = base + step.x * leftTapStep + step.y * leftDepthStep;
+        [loop]
+        for (; product < last && isInside; product++, at += rightDepthStep, from += leftDepthStep)
+            total = mad((float)filterTensor[from / LEFT_VECTOR][from % LEFT_VECTOR], (float)inputTensor[at], total);
+        product = last;
+    }
+    return total;
 }
 
 // Each sum by a thread of its own
@@ -1397,26 +1425,8 @@ void AddDirectly(uint item)
     const uint x = item % matrixColumns;
     const uint above = item / matrixColumns;
     const uint number = above / matrixRows, y = above - number * matrixRows;
-    const Pixel pixel = PixelOf(number, x);
-    const uint base = LeftFirst(number) + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    const uint taps = matrixDepth / channels;
-    float total = 0;
-    for (uint tap = 0; tap < taps; tap++)
-    {
-        bool isInside;
-        const uint offset = Reached(pixel, tap, isInside);
-        if (isInside)
-        {
-            const uint from = base + tap * (channels * leftDepthStep + leftTapShift);
-            for (uint k = 0; k < channels; k++)
-            {
-                const float weight = (float)filterTensor[from + k * leftDepthStep];
-                total = mad(weight, (float)inputTensor[offset + k * rightDepthStep], total);
-            }
-        }
-    }
     const List at = PlaceOf(number, y, x);
-    outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+    outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, AddedUp(number, y, x, 0, matrixDepth));
 }
 #endif
 #if PASS == 1
@@ -1450,12 +1460,18 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         const uint2 place = LeftPlace(number) + uint2(first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
-            next[i] = (LeftVector)filterTensor[(base + place.x * step + place.y * leftDepthStep + TapOf(product, place.y) * leftTapShift) / LEFT_VECTOR];
+        {
+            const uint2 from = StepOf(product, place.y);
+            next[i] = (LeftVector)filterTensor[(base + place.x * step + from.x * leftTapStep + from.y * leftDepthStep) / LEFT_VECTOR];
+        }
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftEach])
+void PutLeft(uint thread, LeftVector next[leftEach], inout bool isStrange)
 {
+    [unroll]
+    for (uint n = 0; n < leftEach * LEFT_VECTOR; n++)
+        isStrange = isStrange || (asuint(next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) == 0x7f800000;
     [unroll]
     for (uint i = 0; i < leftEach; i++)
     {
@@ -1500,8 +1516,8 @@ void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, ou
 {
 #if WHOLE_TAPS
     bool isInside;
-    const uint tap = product / channels;
-    const uint offset = Reached(pixel, tap, isInside) + (product - tap * channels) * rightDepthStep;
+    const uint2 step = StepOf(product, product);
+    const uint offset = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
 #endif
     [unroll]
     for (uint i = 0; i < rightEach; i++)
@@ -1513,8 +1529,8 @@ void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, ou
             next[i] = (RightVector)inputTensor[offset + k * rightDepthStep];
 #else
         bool isInside;
-        const uint tap = (product + k) / channels;
-        const uint offset = Reached(pixel, tap, isInside) + (product + k - tap * channels) * rightDepthStep;
+        const uint2 step = StepOf(product, product + k);
+        const uint offset = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
         if (isInside && product + k < end)
             next[i] = (RightVector)inputTensor[offset];
 #endif
@@ -1577,6 +1593,8 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     }
 }
 
+groupshared uint strangers;
+
 // A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
 // A tile of the factors passes through registers into group memory, and the next is read while this one is used.
 void Contract(uint item, uint thread)
@@ -1612,11 +1630,12 @@ void Contract(uint item, uint thread)
     }
 
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    bool isStrange = false;  // whether a thread has met infinities or NaN in the left factor
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];
     FetchLeft(thread, leftBase, top, begin, end, nextLeft);
     FetchRight(thread, rightBase, left, begin, end, nextRight);
-    PutLeft(thread, nextLeft);
+    PutLeft(thread, nextLeft, isStrange);
     PutRight(thread, nextRight);
     GroupMemoryBarrierWithGroupSync();
     [loop]
@@ -1650,11 +1669,36 @@ void Contract(uint item, uint thread)
         if (product >= end)
             break;
         GroupMemoryBarrierWithGroupSync();
-        PutLeft(thread, nextLeft);
+        PutLeft(thread, nextLeft, isStrange);
         PutRight(thread, nextRight);
         GroupMemoryBarrierWithGroupSync();
     }
 
+    // What is outside takes no part, but 0 times infinity would be NaN: such tiles are done again, product by product.
+    if (thread == 0)
+        strangers = 0;
+    GroupMemoryBarrierWithGroupSync();
+    if (isStrange)
+        InterlockedOr(strangers, 1);
+    GroupMemoryBarrierWithGroupSync();
+    if (strangers != 0)
+    {
+        [loop]
+        for (uint n = 0; n < THREAD_COLUMNS; n += OUTPUT_VECTOR)
+        {
+            const uint x = left + (columnFour + n / 4 * 8) * 4 + n % 4;
+            float again[THREAD_ROWS][OUTPUT_VECTOR];
+            [loop]
+            for (uint i = 0; i < THREAD_ROWS * OUTPUT_VECTOR; i++)
+            {
+                const uint nth = i / OUTPUT_VECTOR;
+                const uint y = min(top + rowFour * 4 + nth / 4 * 16 + nth % 4, matrixRows - 1);
+                again[nth][i % OUTPUT_VECTOR] = AddedUp(number, y, x + i % OUTPUT_VECTOR, begin, end);
+            }
+            StoreColumns(part, number, top + rowFour * 4, x, again);
+        }
+        return;
+    }
     [unroll]
     for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
     {

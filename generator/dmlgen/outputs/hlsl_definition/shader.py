@@ -28,7 +28,7 @@ from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
 WINDOW = ("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides")
-TAP = ("channels", "leftFirst", "leftTapShift")
+TAP = ("channels", "taps", "leftFirst", "leftTapStep")
 """Constants of a contraction with a window, as its planner gives them."""
 
 

@@ -22,7 +22,7 @@ from .definition import (
     Known,
     Lists,
     Window,
-    counted,
+    eight,
     plan_definition,
     space_of,
     tell_known,
@@ -299,26 +299,19 @@ def first_of(window: Window, tensor: Tensor) -> int:
 
 def window_words(out: Planning, window: Window, tensor: Tensor) -> Annotated[list[int], 64]:
     """The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides."""
+    behind = len(tensor.sizes) - len(window.sizes)
+    steps: Eight = []
+    taps: Eight = []
+    for d, first in enumerate(window.right_first):
+        steps.append(window.right_steps[d] - first)
+        taps.append(window.right_taps[d] - first)
+    limits: Eight = [size for d, size in enumerate(tensor.sizes) if d >= behind]
+    strides: Eight = [stride for d, stride in enumerate(tensor.strides) if d >= behind]
+    lists: Annotated[list[Sizes], 8] = [window.sizes, window.right_first, steps, taps, limits, strides]
     words: Annotated[list[int], 64] = []
-    rank = len(window.sizes)
-    for what in range(6):
-        for d in range(8):
-            word = 0
-            if d < rank:
-                dimension = len(tensor.sizes) - rank + d
-                if what == 0:
-                    word = window.sizes[d]
-                elif what == 1:
-                    word = window.right_first[d]
-                elif what == 2:
-                    word = window.right_steps[d] - window.right_first[d]
-                elif what == 3:
-                    word = window.right_taps[d] - window.right_first[d]
-                elif what == 4:
-                    word = tensor.sizes[dimension]
-                else:
-                    word = tensor.strides[dimension]
-            words.append(counted(out, word))
+    for entries in lists:
+        for word in eight(out, entries):
+            words.append(word)
     return words
 
 
@@ -439,8 +432,8 @@ def dispatch_contraction(
     if len(factors.window.sizes) > 0:
         window = window_words(out, factors.window, told.tensors[contracted.right])
         left = told.tensors[contracted.left]
-        shift = tap_step(factors.window, left).step - factors.depth * found.left.depth
-        tap = [factors.depth, first_of(factors.window, left) % 2**32, shift % 2**32]
+        taps, step = element_count(factors.window.sizes), tap_step(factors.window, left).step
+        tap = [factors.depth, taps, first_of(factors.window, left) % 2**32, step % 2**32]
     params = ContractionParams(
         found.sizes,
         [step % 2**32 for step in found.left.steps],
