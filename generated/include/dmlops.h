@@ -4541,7 +4541,9 @@ typedef struct dmlops_violation {
    judged in stages: as long as arrays are missing or counts are wrong, values are not looked at. A rule keeps
    silent where it reads a value that an earlier one has found wrong. Every address that is not null must be that of an object of its type;
    the values in these objects may be anything. Arrays of tensors and of activations have as many entries as their counts
-   say; of arrays of numbers no entry is read when a rule refuses the count, however large it is. */
+   say; of arrays of numbers no entry is read when a rule refuses the count, or when it is more than
+   DML_TENSOR_DIMENSION_COUNT_MAX1: such a count may be right (REDUCE takes an axis twice), but it may be anything. Rules
+   on entries that are not read find no violation, no output follows from them, and there is no plan. */
 static inline size_t dmlops_validate(
     const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity);
 
@@ -5928,8 +5930,8 @@ static inline const DML_BUFFER_TENSOR_DESC* dmlops_buffer(const DML_TENSOR_DESC*
     return tensor == NULL ? &dmlops_absent : (const DML_BUFFER_TENSOR_DESC*)tensor->Desc;
 }
 
-/* How many entries are read of an array that is not of tensors. None needs more than a tensor has dimensions; a larger
-   count is wrong, and says nothing of how many there are. */
+/* How many entries are read of an array that is not of tensors. None needs more than a tensor has dimensions; an array
+   with a larger count is not read, as the count may be anything, and rules on its entries keep silent. */
 static inline int64_t dmlops_readable_entries(int64_t count) {
     return count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1 ? count : 0;
 }
@@ -5962,6 +5964,15 @@ static inline int64_t dmlops_count(const void* description, const dmlops_member*
         return 0;
     }
     return member->kind == DMLOPS_TENSOR ? count : dmlops_readable_entries(count);
+}
+
+/* Whether a member is an array of numbers that is not read. */
+static inline int dmlops_is_unread(const void* description, const dmlops_member* member) {
+    UINT count = 0;
+    if (member->kind == DMLOPS_ADDRESS && member->count != DMLOPS_ALONE) {
+        memcpy(&count, (const char*)description + member->count, sizeof count);
+    }
+    return dmlops_readable_entries(count) < count && dmlops_address(description, member) != NULL;
 }
 
 /* Messages. */
@@ -6949,12 +6960,26 @@ static inline int dmlops_condition(const dmlops_run* run, int number) {
     return dmlops_integer(&program) != 0;
 }
 
+/* Whether a rule reads an array of numbers that is not read. */
+static inline int dmlops_reads_unread(
+    const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
+    for (const uint8_t* read = op->code + rule->reads; *read != 0xff; read += 2) {
+        const char* name = dmlops_member_name(op->type, *read);
+        for (size_t i = 0; i < op->member_count; ++i) {
+            if (strcmp(op->members[i].name, name) == 0 && dmlops_is_unread(description, &op->members[i])) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Judges a rule by its program. */
 static inline void dmlops_by_program(
     dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
     dmlops_program program;
     dmlops_start(&program, op->code + rule->start, description, run->level);
-    if (dmlops_fails(&program) && !dmlops_unreliable(run, op, rule)) {
+    if (dmlops_fails(&program) && !dmlops_unreliable(run, op, rule) && !dmlops_reads_unread(op, rule, description)) {
         const dmlops_phrase* phrase = &op->phrases[rule->operands[0]];
         dmlops_report(run, rule->id, run->outer, phrase->member, phrase->format, &program);
     }
@@ -22090,13 +22115,16 @@ static inline int dmlops_readable(const void* description, const dmlops_member* 
     return readable;
 }
 
-/* Whether outputs can follow from a member: it is there if it must be, and can be read. */
+/* Whether outputs can follow from a member: it is there if it must be, and is read. */
 static inline int dmlops_inferable(const void* description, const dmlops_member* member) {
     UINT count = 1;
     if (member->count != DMLOPS_ALONE) {
         memcpy(&count, (const char*)description + member->count, sizeof count);
     }
     if (member->infers && count > 0 && dmlops_address(description, member) == NULL) {
+        return 0;
+    }
+    if (member->infers && dmlops_is_unread(description, member)) {
         return 0;
     }
     return member->kind != DMLOPS_TENSOR || !member->is_input || dmlops_readable(description, member);
@@ -23273,6 +23301,22 @@ typedef struct dmlops_plan_Pass_32 {
 
 DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_int_8_8 {
+    int64_t count;
+    dmlops_plan_int_8 items[8];
+} dmlops_plan_int_8_8;
+
+DMLOPS_CALLED void dmlops_plan_int_8_8_insert(dmlops_planning* planning, dmlops_plan_int_8_8* list, int64_t place, const dmlops_plan_int_8* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
@@ -24702,42 +24746,50 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
 /* The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides. */
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor) {
+    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t first = window->right_first.items[d];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
+        dmlops_plan_int_8_insert(planning, &taps, taps.count,
+            dmlops_subtract(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)], first));
+    }
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+        const int64_t size = tensor->sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+        }
+    }
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        }
+    }
+    dmlops_plan_int_8_8 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->sizes);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->right_first);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &limits);
+    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &strides);
     dmlops_plan_int_64 words;
     words.count = 0;
-    int64_t rank = window->sizes.count;
-    for (int64_t what = 0; what < 6; ++what) {
-        for (int64_t d = 0; d < 8; ++d) {
-            int64_t word = 0;
-            if (d < rank) {
-                int64_t dimension = dmlops_add(dmlops_subtract(tensor->sizes.count, rank), d);
-                if (what == 0) {
-                    word = window->sizes.items[dmlops_item(planning, d, window->sizes.count)];
-                } else {
-                    if (what == 1) {
-                        word = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
-                    } else {
-                        if (what == 2) {
-                            word = dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-                                window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
-                                window->right_first.count)]);
-                        } else {
-                            if (what == 3) {
-                                word = dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-                                    window->right_taps.count)], window->right_first.items[dmlops_item(planning, d,
-                                    window->right_first.count)]);
-                            } else {
-                                if (what == 4) {
-                                    word = tensor->sizes.items[dmlops_item(planning, dimension, tensor->sizes.count)];
-                                } else {
-                                    word = tensor->strides.items[dmlops_item(planning, dimension,
-                                        tensor->strides.count)];
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_plan_counted(planning, word));
+    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
+        const dmlops_plan_int_8* entries = &lists.items[each_1];
+        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, entries);
+        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
+            const int64_t word = made_3.items[each_2];
+            dmlops_plan_int_64_insert(planning, &words, words.count, word);
         }
     }
     return words;
@@ -24907,13 +24959,15 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
         window = made_1;
         dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
         dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
-        int64_t shift = dmlops_subtract(made_2.step, dmlops_multiply(factors.depth, found->left.depth));
+        int64_t taps = dmlops_plan_element_count(planning, &factors.window.sizes);
+        int64_t step = made_2.step;
         dmlops_plan_int_64 made_3;
         made_3.count = 0;
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, taps);
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(dmlops_plan_first_of(planning,
             &factors.window, &left), INT64_C(4294967296)));
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(shift, INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
         tap = made_3;
     }
     dmlops_plan_int_8 made_4;
@@ -32296,6 +32350,18 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     }
 }
 
+/* Plans follow from all entries of an array, so that there is none where they are not read. */
+static inline void dmlops_refuse_unread(
+    dmlops_planning* planning, const dmlops_operator* rules, const void* description) {
+    for (size_t i = 0; i < rules->member_count; ++i) {
+        if (dmlops_is_unread(description, &rules->members[i])) {
+            UINT count;
+            memcpy(&count, (const char*)description + rules->members[i].count, sizeof count);
+            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, (int64_t)i, count);
+        }
+    }
+}
+
 static inline size_t dmlops_plan_work(
     const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
     dmlops_planning planning;
@@ -32318,6 +32384,9 @@ static inline size_t dmlops_plan_work(
     if (dmlops_validate(desc, (DML_FEATURE_LEVEL)0x6400, NULL, 0) != 0) {
         dmlops_out_refuse(&planning, DMLOPS_REASON_INVALID, -1, 0);
     } else {
+        dmlops_refuse_unread(&planning, dmlops_find(type), desc->Desc);
+    }
+    if (planning.reason == DMLOPS_REASON_NONE) {
         dmlops_plan_any(&planning, type, desc->Desc);
     }
     if (planning.reason != DMLOPS_REASON_NONE) {

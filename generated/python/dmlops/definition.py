@@ -362,7 +362,7 @@ class Evaluation:
         """The greatest; NaN if any is, `least` of nothing."""
         result: Any = least
         for count, _, mask, value in self._turns(body, loops, where):
-            one = self._masked(value, mask, least)
+            one = self._masked(_of_type(value, least), mask, least)
             result = np.maximum(result, one.max(axis=tuple(range(len(count)))))
         return result
 
@@ -376,7 +376,7 @@ class Evaluation:
         """The least; NaN if any is, `greatest` of nothing."""
         result: Any = greatest
         for count, _, mask, value in self._turns(body, loops, where):
-            one = self._masked(value, mask, greatest)
+            one = self._masked(_of_type(value, greatest), mask, greatest)
             result = np.minimum(result, one.min(axis=tuple(range(len(count)))))
         return result
 
@@ -516,6 +516,11 @@ def _whole(activation: Any, array: np.ndarray, alone: bool = False) -> np.ndarra
         raise NotImplementedError(f"{activation.OPERATOR} needs a whole row; this is one element")
     result: np.ndarray = work.run({"InputTensor": array})["OutputTensor"]
     return result
+
+
+def _of_type(value: Any, limit: Any) -> Any:
+    """A value as a float where its limit is one: the product of nothing has no type of its own."""
+    return value.astype(np.float64) if isinstance(limit, float) and value.dtype.kind != "f" else value
 
 
 def elements_where(mask: Any, value: Any, other: Any) -> np.ndarray:

@@ -91,7 +91,7 @@ def _limited(array: Any, target: np.dtype[Any]) -> Any:
 
 
 def quantize(value: Any, data_type: TensorDataType) -> Any:
-    """The nearest integer, halves to the even one, within the range of a data type; 0 for NaN."""
+    """The nearest integer, halves to the even one, within the range of an integer type; 0 for NaN."""
     array, target = np.asarray(value), computed_type(data_type)
     signed = data_type.numpy.kind == "i"
     low = -(1 << data_type.bits - 1) if signed else 0
