@@ -29,7 +29,7 @@ class Library:
 
     def plan(self, desc: dmlops.Description) -> list[list[str]]:
         """Reason, member, scratch buffers, outputs that are read, message; and for each dispatch
-        shader, groups, whether it waits, macros, bindings and constants."""
+        shader, groups, whether it waits, resources that are read, macros, bindings and constants."""
         structure = desc.to_ctypes()
         first, *lines = self._library.plan(ctypes.addressof(structure)).decode().splitlines()
         return [first.split(" ", 4), *(line.split(" ") for line in lines)]
@@ -70,6 +70,7 @@ def expected(desc: dmlops.Description) -> list[list[str]]:
                 f"{(dispatch.shader or desc.OPERATOR).lower()}.hlsl",
                 ",".join(map(str, (*dispatch.groups, 1))),
                 str(int(dispatch.waits)),
+                str(dispatch.reads),
                 "".join(f"{name}={value}," for name, value in dispatch.defines.items()),
                 bindings(dispatch.buffers),
                 ",".join(map(str, words)),

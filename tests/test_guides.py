@@ -1,4 +1,4 @@
-"""The whole programs of examples/ run."""
+"""The whole programs of examples/: the one for Vulkan runs, that for Direct3D 12 compiles and links."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from c_runner import WARNINGS, compiler
+from directx_headers import PLATFORMS, compiles, directx
 from gpu_device import device
 
-__all__ = ["device"]  # a fixture
+__all__ = ["device", "directx"]  # fixtures
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -58,3 +59,18 @@ def test_the_vulkan_program_adds_a_million_numbers(tmp_path: Path, name: str, de
     expected = sum(i % 7 for i in range(1_000_000))
     assert result.stdout.splitlines()[-1] == f"sum {expected}, expected {expected}"
     assert "waits" in result.stdout  # several dispatches, so barriers and scratch are shown
+
+
+def test_the_direct3d_program_links_with_mingw(tmp_path: Path) -> None:
+    build(tmp_path / "d3d12.exe", "x86_64-w64-mingw32-g++", "d3d12.cpp", "-ld3d12")
+
+
+@pytest.mark.parametrize("name", ["clang++", "x86_64-w64-mingw32-g++"])
+def test_the_direct3d_program_compiles_with_the_genuine_headers(name: str, directx: Path) -> None:
+    platform = PLATFORMS["mingw" if "mingw" in name else "linux"]
+    text = platform.before + (EXAMPLES / "d3d12.cpp").read_text(encoding="utf-8")
+    options = ("-std=c++17", "-fsyntax-only")
+    if "mingw" in name:  # whose own headers are of an older MIDL
+        options += ("-D__REQUIRED_RPCNDR_H_VERSION__=475",)
+    result = compiles(name, platform, directx, HEADER, text, *options)
+    assert result.returncode == 0, result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Callable
 from math import prod
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import dmlops
+from dmlops import gpu, registry
 from dmlops.compute import computation
 from dmlops.coordinates import align, replace, wrap
 from dmlops.gpu import Unsupported, telling
@@ -32,6 +34,7 @@ from gather_cases import (
     permuted,
     random_case,
 )
+from random_descriptions import level_and_form, matrix_cases
 
 
 def planned(case: Case) -> Moved:
@@ -245,3 +248,26 @@ def test_what_is_no_gather_is_refused() -> None:
         assert refused(element) == Reason.INDICES
     beyond = refused(lambda desc, at, load: load("InputTensor", (wrap(load("IndicesTensor", at), 3) * 2,)))
     assert beyond == Reason.BEYOND
+
+
+RESOURCE = re.compile(
+    r"^\[\[vk::binding\(\d+, 0\)\]\] (?:RW)?StructuredBuffer<.*> \w+ : register\(([tu])\d+\);", re.M
+)
+
+
+def test_plans_bind_what_shaders_declare() -> None:
+    """As many resources that are read, and as many that are written, in that order."""
+    operators: set[str] = set()
+    for case in itertools.islice(matrix_cases(), 0, None, 5):
+        desc = dmlops.from_json(level_and_form(case)[1])
+        if desc.validate():
+            continue
+        try:
+            work = gpu.planned(desc)
+        except Unsupported:
+            continue
+        for dispatch in work.dispatches:
+            declared = "".join(RESOURCE.findall(gpu.shader(dispatch.shader or desc.OPERATOR)))
+            assert declared == "t" * dispatch.reads + "u" * (len(dispatch.buffers) - dispatch.reads)
+        operators.add(desc.OPERATOR)
+    assert operators == set(registry.OPERATORS)

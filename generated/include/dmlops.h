@@ -4644,8 +4644,8 @@ typedef struct dmlops_binding {
 } dmlops_binding;
 
 /* One run of a shader. `shader` is its file, "gather.hlsl", which says how it is compiled; `defines` are what its
-   compilation needs, so equal ones share a pipeline. `bindings` are its resources, t0 and following, then u0 and
-   following, as the shader declares them; in Vulkan bindings 0 and following. Something stands in for a tensor that is
+   compilation needs, so equal ones share a pipeline. `bindings` are its resources as the shader declares them: the first
+   `read_count` are read, t0 and following, the others written, u0 and following; in Vulkan all are bindings 0 and following. Something stands in for a tensor that is
    absent, which nothing reads or writes. `constants` are the 32-bit words of the constant buffer Params, b0, in Vulkan the
    binding after the last resource. `groups` are the thread groups along x, y and z. Where `waits` is not 0, a barrier must
    stand before it: it uses what earlier ones wrote. */
@@ -4655,6 +4655,7 @@ typedef struct dmlops_dispatch {
     uint32_t waits;
     uint32_t define_count;
     uint32_t binding_count;
+    uint32_t read_count;
     uint32_t constant_count;
     dmlops_define defines[DMLOPS_MAX_DEFINES];
     dmlops_binding bindings[DMLOPS_MAX_BINDINGS];
@@ -22379,6 +22380,7 @@ typedef struct dmlops_planning {
     size_t capacity;
     uint32_t shared_defines;
     uint32_t shared_bindings;
+    uint32_t shared_reads;
     int waits;                    /* the next dispatch does, whatever its planner says */
     uint32_t place_count;         /* buffers that others stand for, each with the other */
     dmlops_binding places[2][2];
@@ -22591,6 +22593,7 @@ typedef struct dmlops_plan_Tensor {
     int is_signed;
     int as_bits;
     int is_limited;
+    int is_output;
     int is_held;
     dmlops_plan_int_8 sizes;
     dmlops_plan_int_8 strides;
@@ -23339,12 +23342,17 @@ DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const
     return binding;
 }
 
-DMLOPS_CALLED void dmlops_out_bind(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
+DMLOPS_CALLED void dmlops_out_write(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
     if (planning->next.binding_count >= DMLOPS_MAX_BINDINGS) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
         return;
     }
     planning->next.bindings[planning->next.binding_count++] = dmlops_bound(planning, buffer);
+}
+
+DMLOPS_CALLED void dmlops_out_read(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
+    dmlops_out_write(planning, buffer);
+    planning->next.read_count = planning->next.binding_count;
 }
 
 DMLOPS_CALLED void dmlops_out_hold(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
@@ -23369,13 +23377,14 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, i
 }
 
 static inline void dmlops_out_begin(dmlops_planning* planning) {
-    planning->shared_defines = planning->shared_bindings = 0;
-    planning->next.define_count = planning->next.binding_count = 0;
+    planning->shared_defines = planning->shared_bindings = planning->shared_reads = 0;
+    planning->next.define_count = planning->next.binding_count = planning->next.read_count = 0;
 }
 
 static inline void dmlops_out_share(dmlops_planning* planning) {
     planning->shared_defines = planning->next.define_count;
     planning->shared_bindings = planning->next.binding_count;
+    planning->shared_reads = planning->next.read_count;
 }
 
 static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
@@ -23408,6 +23417,7 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     }
     planning->next.define_count = planning->shared_defines;
     planning->next.binding_count = planning->shared_bindings;
+    planning->next.read_count = planning->shared_reads;
     planning->next.constant_count = 0;
 }
 
@@ -23652,6 +23662,8 @@ DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t nu
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Buffer* buffer);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner);
@@ -23817,6 +23829,16 @@ DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlop
         count = dmlops_plan_times(planning, count, loop->size);
     }
     return count;
+}
+
+/* The next resource of the next dispatch: a tensor, as `buffer`. */
+DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Buffer* buffer) {
+    if (tensor->is_output) {
+        dmlops_out_write(planning, buffer);
+    } else {
+        dmlops_out_read(planning, buffer);
+    }
 }
 
 /* Refuses a tensor with more elements, gaps included, than shaders count to. */
@@ -24244,7 +24266,7 @@ DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* plan
         while (planning->reason == DMLOPS_REASON_NONE && (lists.count < dmlops_add(end, 8))) {
             dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
         }
-        dmlops_out_bind(planning, tensor->is_present ? &tensor->buffer : stand_in);
+        dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
         }
@@ -24398,7 +24420,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         }
         dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
             from_zeros);
-        dmlops_out_bind(planning, &made_5);
+        dmlops_out_write(planning, &made_5);
     }
     dmlops_out_share(planning);
     int64_t place = 0;
@@ -24912,7 +24934,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share.parts > 1));
     dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
         whole), share.parts) : 8, 0);
-    dmlops_out_bind(planning, &made_2);
+    dmlops_out_write(planning, &made_2);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
     if (dmlops_plan_is_direct(planning, &found)) {
@@ -25021,7 +25043,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
         dmlops_plan_define_tensor(planning, tensor);
-        dmlops_out_bind(planning, &tensor->buffer);
+        dmlops_plan_bind(planning, tensor, &tensor->buffer);
     }
     for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
@@ -25509,9 +25531,9 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "INDEX_VECTOR", index_vector);
     dmlops_out_define(planning, "", "UNROLL", unroll);
     dmlops_out_define(planning, "", "NUM_THREADS", 512);
-    dmlops_out_bind(planning, &told->input.buffer);
-    dmlops_out_bind(planning, &told->indices.buffer);
-    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_read(planning, &told->input.buffer);
+    dmlops_out_read(planning, &told->indices.buffer);
+    dmlops_out_write(planning, &told->output.buffer);
     dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &vectors);
     dmlops_plan_GatherLookup_8 made_9;
     made_9.count = 0;
@@ -25574,11 +25596,11 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->coordinates);
-    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_read(planning, &told->input.buffer);
     dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
-    dmlops_out_bind(planning, &made_4);
-    dmlops_out_bind(planning, &told->output.buffer);
-    dmlops_out_bind(planning, &told->coordinates.buffer);
+    dmlops_out_write(planning, &made_4);
+    dmlops_out_write(planning, &told->output.buffer);
+    dmlops_out_write(planning, &told->coordinates.buffer);
     dmlops_out_share(planning);
     for (int64_t stage = 0; stage < 3; ++stage) {
         dmlops_plan_Groups groups = dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1);
@@ -25650,9 +25672,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "VECTOR", (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_plan_Tensor following = told->next_state;
-    dmlops_out_bind(planning, &told->state.buffer);
-    dmlops_out_bind(planning, &told->output.buffer);
-    dmlops_out_bind(planning, following.is_present ? &following.buffer : &told->output.buffer);
+    dmlops_out_read(planning, &told->state.buffer);
+    dmlops_out_write(planning, &told->output.buffer);
+    dmlops_out_write(planning, following.is_present ? &following.buffer : &told->output.buffer);
     dmlops_plan_Dimension_10 made_7 = dmlops_plan_dimensions(planning, &loops);
     dmlops_plan_PhiloxParams params;
     params.count = count;
@@ -25854,8 +25876,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     if (parts == 1) {
-        dmlops_out_bind(planning, &told->input.buffer);
-        dmlops_out_bind(planning, &told->output.buffer);
+        dmlops_out_read(planning, &told->input.buffer);
+        dmlops_out_write(planning, &told->output.buffer);
         dmlops_plan_dispatch_sets(planning, &sets, sets.extent, count, vector, told->is_each ? -1 : 0);
         return;
     }
@@ -25863,8 +25885,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     int64_t state = (told->chooses || told->shifts) ? dmlops_multiply(2, word) : word;
     dmlops_plan_Buffer partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(sets.number, parts),
         state), 0);
-    dmlops_out_bind(planning, &told->input.buffer);
-    dmlops_out_bind(planning, &partials);
+    dmlops_out_read(planning, &told->input.buffer);
+    dmlops_out_write(planning, &partials);
     dmlops_plan_dispatch_sets(planning, &sets, extent, count, vector, 1);
     dmlops_plan_int_8 made_5;
     made_5.count = 0;
@@ -25888,8 +25910,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         made_8.strides = made_7;
         dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_8);
     }
-    dmlops_out_bind(planning, &partials);
-    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_read(planning, &partials);
+    dmlops_out_write(planning, &told->output.buffer);
     dmlops_plan_Loop_16 made_9;
     made_9.count = 0;
     dmlops_plan_int_8 made_10;
@@ -26016,9 +26038,9 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
         dmlops_plan_define_tensor(planning, &told->input);
         dmlops_plan_define_tensor(planning, &told->output);
-        dmlops_out_bind(planning, &told->input.buffer);
-        dmlops_out_bind(planning, &told->input.buffer);
-        dmlops_out_bind(planning, &told->output.buffer);
+        dmlops_out_read(planning, &told->input.buffer);
+        dmlops_out_read(planning, &told->input.buffer);
+        dmlops_out_write(planning, &told->output.buffer);
         dmlops_plan_Segments whole;
         whole.length = length;
         whole.segment = length;
@@ -26067,9 +26089,9 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     packed.step = 1;
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
-    dmlops_out_bind(planning, &told->input.buffer);
-    dmlops_out_bind(planning, &told->input.buffer);
-    dmlops_out_bind(planning, &totals);
+    dmlops_out_read(planning, &told->input.buffer);
+    dmlops_out_read(planning, &told->input.buffer);
+    dmlops_out_write(planning, &totals);
     dmlops_plan_Segments made_10;
     made_10.length = length;
     made_10.segment = segment;
@@ -26083,9 +26105,9 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &made_10, &dense);
     dmlops_plan_define_scratch(planning, told->input.macro, &told->input);
     dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
-    dmlops_out_bind(planning, &totals);
-    dmlops_out_bind(planning, &totals);
-    dmlops_out_bind(planning, &starts);
+    dmlops_out_read(planning, &totals);
+    dmlops_out_read(planning, &totals);
+    dmlops_out_write(planning, &starts);
     dmlops_plan_Loop_16 each;
     each.count = 0;
     dmlops_plan_int_8 made_11;
@@ -26117,9 +26139,9 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &made_15, &each);
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
-    dmlops_out_bind(planning, &told->input.buffer);
-    dmlops_out_bind(planning, &starts);
-    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_read(planning, &told->input.buffer);
+    dmlops_out_read(planning, &starts);
+    dmlops_out_write(planning, &told->output.buffer);
     dmlops_plan_int_8 made_16;
     made_16.count = 0;
     dmlops_plan_int_8_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, source.step));
@@ -26211,12 +26233,12 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_plan_define_moved(planning, &told->updates);
     dmlops_plan_define_moved(planning, &told->output);
-    dmlops_out_bind(planning, &told->input.buffer);
-    dmlops_out_bind(planning, &told->indices.buffer);
-    dmlops_out_bind(planning, &told->updates.buffer);
+    dmlops_out_read(planning, &told->input.buffer);
+    dmlops_out_read(planning, &told->indices.buffer);
+    dmlops_out_read(planning, &told->updates.buffer);
     dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), 1);
-    dmlops_out_bind(planning, &made_10);
-    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_write(planning, &made_10);
+    dmlops_out_write(planning, &told->output.buffer);
     dmlops_out_share(planning);
     dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &outputs);
     dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &updates);
@@ -26310,13 +26332,13 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         threads)));
     dmlops_out_define(planning, "", "RANK", loops.count);
     dmlops_out_define(planning, "", "NUM_THREADS", threads);
-    dmlops_out_bind(planning, &told->input.buffer);
-    dmlops_out_bind(planning, &nothing);
-    dmlops_out_bind(planning, &nothing);
-    dmlops_out_bind(planning, &told->output.buffer);
-    dmlops_out_bind(planning, &told->indices.buffer);
-    dmlops_out_bind(planning, &nothing);
-    dmlops_out_bind(planning, &nothing);
+    dmlops_out_read(planning, &told->input.buffer);
+    dmlops_out_read(planning, &nothing);
+    dmlops_out_read(planning, &nothing);
+    dmlops_out_write(planning, &told->output.buffer);
+    dmlops_out_write(planning, &told->indices.buffer);
+    dmlops_out_write(planning, &nothing);
+    dmlops_out_write(planning, &nothing);
     dmlops_plan_Dimension_10 made_2 = dmlops_plan_dimensions(planning, &loops);
     dmlops_plan_TopKParams params;
     params.count = lines;
@@ -26441,13 +26463,13 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_out_define(planning, "", "MERGES", (int64_t)is_merging);
         dmlops_out_define(planning, "", "LAST", (int64_t)is_last);
         dmlops_out_define(planning, "", "RANK", is_merging ? line_dimensions.count : tile_dimensions.count);
-        dmlops_out_bind(planning, &told->input.buffer);
-        dmlops_out_bind(planning, &read_keys);
-        dmlops_out_bind(planning, &read_places);
-        dmlops_out_bind(planning, &told->output.buffer);
-        dmlops_out_bind(planning, &told->indices.buffer);
-        dmlops_out_bind(planning, &keys);
-        dmlops_out_bind(planning, &places);
+        dmlops_out_read(planning, &told->input.buffer);
+        dmlops_out_read(planning, &read_keys);
+        dmlops_out_read(planning, &read_places);
+        dmlops_out_write(planning, &told->output.buffer);
+        dmlops_out_write(planning, &told->indices.buffer);
+        dmlops_out_write(planning, &keys);
+        dmlops_out_write(planning, &places);
         dmlops_plan_TopKParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -26488,7 +26510,8 @@ static inline const DML_TENSOR_DESC* dmlops_given(const DML_TENSOR_DESC* tensors
 
 #define DMLOPS_AS_BITS 1
 #define DMLOPS_IS_LIMITED 2
-#define DMLOPS_IS_HELD 4
+#define DMLOPS_IS_OUTPUT 4
+#define DMLOPS_IS_HELD 8
 
 /* A tensor; one that is absent is of whole words, and has no dimensions. */
 DMLOPS_CALLED void dmlops_tell_tensor(
@@ -26506,6 +26529,7 @@ DMLOPS_CALLED void dmlops_tell_tensor(
     told->is_signed = dmlops_signed(type) && !told->is_float;
     told->as_bits = (flags & DMLOPS_AS_BITS) != 0;
     told->is_limited = (flags & DMLOPS_IS_LIMITED) != 0;
+    told->is_output = (flags & DMLOPS_IS_OUTPUT) != 0;
     told->is_held = (flags & DMLOPS_IS_HELD) != 0;
     told->sizes.count = desc->DimensionCount;
     told->strides.count = desc->DimensionCount;
@@ -26525,6 +26549,7 @@ DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
             tensors->items[i] = *last;
             tensors->items[i].macro = macro;
             tensors->items[i].is_limited = 0;
+            tensors->items[i].is_output = 0;
         }
     }
 }
@@ -26885,7 +26910,7 @@ static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, 
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -26901,7 +26926,7 @@ static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -26917,7 +26942,7 @@ static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -26934,7 +26959,7 @@ static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -26947,7 +26972,7 @@ static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -26963,7 +26988,7 @@ static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -26979,7 +27004,7 @@ static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -26996,7 +27021,7 @@ static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, cons
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27014,7 +27039,7 @@ static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27031,7 +27056,7 @@ static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, co
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27044,7 +27069,7 @@ static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27060,7 +27085,7 @@ static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, con
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27076,7 +27101,7 @@ static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27093,7 +27118,7 @@ static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* plannin
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27107,7 +27132,7 @@ static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* plan
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27121,7 +27146,7 @@ static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27135,7 +27160,7 @@ static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* p
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27148,7 +27173,7 @@ static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* plannin
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27162,7 +27187,7 @@ static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27176,7 +27201,7 @@ static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* plannin
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27190,7 +27215,7 @@ static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27204,7 +27229,7 @@ static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, cons
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27218,7 +27243,7 @@ static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27232,7 +27257,7 @@ static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, 
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27246,7 +27271,7 @@ static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27262,7 +27287,7 @@ static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planni
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27279,7 +27304,7 @@ static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, con
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27295,7 +27320,7 @@ static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27311,7 +27336,7 @@ static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27328,7 +27353,7 @@ static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, 
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27341,7 +27366,7 @@ static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27358,7 +27383,7 @@ static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning,
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27377,7 +27402,7 @@ static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 3;
     told.tensors.count = 4;
@@ -27393,7 +27418,7 @@ static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* p
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 3;
     told.tensors.count = 4;
@@ -27408,7 +27433,7 @@ static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const v
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27423,7 +27448,7 @@ static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, con
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
     told.chooses = 1;
     told.shifts = 0;
@@ -27443,7 +27468,7 @@ static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27458,7 +27483,7 @@ static inline void dmlops_activation_identity_plan(dmlops_planning* planning, co
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27472,7 +27497,7 @@ static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, 
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27487,7 +27512,7 @@ static inline void dmlops_activation_linear_plan(dmlops_planning* planning, cons
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27503,7 +27528,7 @@ static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning,
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
     told.chooses = 0;
     told.shifts = 1;
@@ -27523,7 +27548,7 @@ static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* pl
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -27537,7 +27562,7 @@ static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* p
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27552,7 +27577,7 @@ static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const 
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27566,7 +27591,7 @@ static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, 
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27582,7 +27607,7 @@ static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning,
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27597,7 +27622,7 @@ static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, con
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27611,7 +27636,7 @@ static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, con
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
     told.chooses = 0;
     told.shifts = 1;
@@ -27631,7 +27656,7 @@ static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, co
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27645,7 +27670,7 @@ static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, co
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27658,7 +27683,7 @@ static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const 
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27672,7 +27697,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -27710,7 +27735,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "FILTER", 1, 0, desc->FilterTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     dmlops_list list1;
@@ -27855,7 +27880,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "C", 2, 0, desc->CTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_gemm_shader);
@@ -27908,7 +27933,7 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     dmlops_plan_Reduce told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 1, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
     told.chooses = dmlops_enum(&desc->Function) == 0 || dmlops_enum(&desc->Function) == 1;
     told.shifts = dmlops_enum(&desc->Function) == 6;
@@ -27942,7 +27967,7 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_list list1;
@@ -27994,7 +28019,7 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_list list1;
@@ -28037,7 +28062,7 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_list list1;
@@ -28079,7 +28104,7 @@ static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 3;
     dmlops_list list1;
@@ -28098,7 +28123,7 @@ static inline void dmlops_slice_plan(dmlops_planning* planning, const void* desc
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28125,7 +28150,7 @@ static inline void dmlops_cast_plan(dmlops_planning* planning, const void* descr
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28140,7 +28165,7 @@ static inline void dmlops_split_plan(dmlops_planning* planning, const void* desc
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28166,7 +28191,7 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 0;
     told.tensors.count = 2;
@@ -28188,7 +28213,7 @@ static inline void dmlops_padding_plan(dmlops_planning* planning, const void* de
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28223,7 +28248,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28244,7 +28269,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28286,7 +28311,7 @@ static inline void dmlops_gather_plan(dmlops_planning* planning, const void* des
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
     told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
     told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
@@ -28301,7 +28326,7 @@ static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const v
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28323,7 +28348,7 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28344,7 +28369,7 @@ static inline void dmlops_tile_plan(dmlops_planning* planning, const void* descr
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -28361,8 +28386,8 @@ static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* desc
     dmlops_plan_TopK told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, 0);
-    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
     told.count = (int64_t)desc->K;
     told.largest = 1;
@@ -28390,7 +28415,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "SCALE", 3, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[4], "BIAS", 4, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
@@ -28421,7 +28446,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization_shader);
@@ -28482,7 +28507,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_shader);
@@ -28539,7 +28564,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_lp_normalization_shader);
@@ -28588,8 +28613,8 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
     told.tensors.count = 8;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_rnn_shader);
@@ -28670,9 +28695,9 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[5], "CELL_MEM_INIT", 5, 0, desc->CellMemInitTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[6], "SEQUENCE_LENGTHS", 6, 0, desc->SequenceLengthsTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[7], "PEEPHOLE", 7, 0, desc->PeepholeTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT_SEQUENCE", 8, 0, desc->OutputSequenceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT_SINGLE", 9, 0, desc->OutputSingleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT_SEQUENCE", 8, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT_SINGLE", 9, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor) || dmlops_is_double(desc->OutputCellSingleTensor);
     told.tensors.count = 11;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_lstm_shader);
@@ -28766,8 +28791,8 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
     told.tensors.count = 8;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_gru_shader);
@@ -28832,7 +28857,7 @@ static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28845,7 +28870,7 @@ static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, co
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28858,7 +28883,7 @@ static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28874,7 +28899,7 @@ static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28890,7 +28915,7 @@ static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28906,7 +28931,7 @@ static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28922,7 +28947,7 @@ static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, con
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28938,7 +28963,7 @@ static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, con
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28954,7 +28979,7 @@ static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, con
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -28972,7 +28997,7 @@ static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const 
     dmlops_tell_tensor(&told.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 3;
     told.tensors.count = 4;
@@ -28986,7 +29011,7 @@ static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, cons
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29002,7 +29027,7 @@ static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, cons
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -29031,8 +29056,8 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
     told.tensors.count = 3;
     dmlops_list list1;
@@ -29075,7 +29100,7 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 3;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_max_unpooling_shader);
@@ -29091,7 +29116,7 @@ static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const 
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 0;
     told.tensors.count = 1;
@@ -29119,7 +29144,7 @@ static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_movement(
         planning, &told.movement, dmlops_scatter_elements_trace, description, told.updates.sizes.count, &told.output, &told.indices);
     dmlops_plan_scatter(planning, &told);
@@ -29134,7 +29159,7 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
     const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INDICES", 0, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "VALUES", 1, 0, desc->ValuesTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 2;
     told.tensors.count = 3;
@@ -29178,7 +29203,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_plan_Definition told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
@@ -29193,7 +29218,7 @@ static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* plan
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29207,7 +29232,7 @@ static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* pla
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29220,7 +29245,7 @@ static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, con
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -29234,7 +29259,7 @@ static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* plannin
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -29249,7 +29274,7 @@ static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* pl
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29263,7 +29288,7 @@ static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* plann
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29276,7 +29301,7 @@ static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, co
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 0;
     told.tensors.count = 1;
@@ -29290,7 +29315,7 @@ static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, co
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 0;
     told.tensors.count = 1;
@@ -29314,7 +29339,7 @@ static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, c
     dmlops_plan_Scan told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
     told.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
     told.exclusive = (desc->HasExclusiveSum != 0);
@@ -29328,7 +29353,7 @@ static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, c
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 2;
     told.tensors.count = 3;
@@ -29360,7 +29385,7 @@ static inline void dmlops_gather_elements_plan(dmlops_planning* planning, const 
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
     told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
     told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
@@ -29403,7 +29428,7 @@ static inline void dmlops_gather_nd_plan(dmlops_planning* planning, const void* 
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
     told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
     told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
@@ -29448,7 +29473,7 @@ static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void*
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_tell_movement(
         planning, &told.movement, dmlops_scatter_nd_trace, description, told.updates.sizes.count, &told.output, &told.indices);
     dmlops_plan_scatter(planning, &told);
@@ -29473,8 +29498,8 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
     told.tensors.count = 3;
     dmlops_list list1;
@@ -29507,7 +29532,7 @@ static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* des
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -29536,8 +29561,8 @@ static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* des
     dmlops_plan_TopK told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, 0);
-    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
     told.count = (int64_t)desc->K;
     told.largest = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
@@ -29551,7 +29576,7 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -29575,7 +29600,7 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -29616,7 +29641,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization1_shader);
@@ -29699,7 +29724,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_plan_Definition told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
@@ -29733,7 +29758,7 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[1], "AZERO_POINT", 1, 0, desc->AZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "BZERO_POINT", 3, 0, desc->BZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 5;
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
@@ -29776,7 +29801,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 9;
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
@@ -29817,7 +29842,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_ZERO_POINT", 1, 0, desc->InputZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "FILTER", 2, 0, desc->FilterTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "FILTER_ZERO_POINT", 3, 0, desc->FilterZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 5;
     dmlops_list list1;
@@ -29887,7 +29912,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SCALE", 7, 0, desc->OutputScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT_ZERO_POINT", 8, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 10;
     dmlops_list list1;
@@ -29933,7 +29958,7 @@ static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, c
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29947,7 +29972,7 @@ static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, co
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29961,7 +29986,7 @@ static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, c
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -29974,7 +29999,7 @@ static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, c
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -29987,7 +30012,7 @@ static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning,
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -30001,7 +30026,7 @@ static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -30015,7 +30040,7 @@ static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_pl
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -30029,7 +30054,7 @@ static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const 
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -30044,7 +30069,7 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -30072,7 +30097,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
     dmlops_list list1;
@@ -30132,7 +30157,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_max_pooling_grad_shader);
@@ -30173,8 +30198,8 @@ static inline void dmlops_random_generator_plan(dmlops_planning* planning, const
     dmlops_plan_Philox told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
-    dmlops_tell_tensor(&told.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, DMLOPS_IS_OUTPUT);
     dmlops_plan_philox(planning, &told);
 }
 
@@ -30183,8 +30208,8 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
     dmlops_plan_Nonzero told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, 0);
-    dmlops_tell_tensor(&told.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, DMLOPS_IS_OUTPUT);
     dmlops_plan_nonzero(planning, &told);
 }
 
@@ -30206,7 +30231,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_plan_Definition told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
@@ -30224,7 +30249,7 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -30274,9 +30299,9 @@ static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[2], "INPUT_SECOND_MOMENT", 2, 0, desc->InputSecondMomentTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "GRADIENT", 3, 0, desc->GradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[4], "TRAINING_STEP", 4, 0, desc->TrainingStepTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_PARAMETERS", 5, 0, desc->OutputParametersTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_FIRST_MOMENT", 6, 0, desc->OutputFirstMomentTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SECOND_MOMENT", 7, 0, desc->OutputSecondMomentTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_PARAMETERS", 5, 0, desc->OutputParametersTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_FIRST_MOMENT", 6, 0, desc->OutputFirstMomentTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SECOND_MOMENT", 7, 0, desc->OutputSecondMomentTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputParametersTensor) || dmlops_is_double(desc->OutputFirstMomentTensor) || dmlops_is_double(desc->OutputSecondMomentTensor);
     told.tensors.count = 8;
     dmlops_list list1;
@@ -30297,7 +30322,7 @@ static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* des
     dmlops_plan_Reduce told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
     told.chooses = 1;
     told.shifts = 0;
@@ -30316,7 +30341,7 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
     dmlops_plan_Reduce told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
     told.chooses = 1;
     told.shifts = 0;
@@ -30353,7 +30378,7 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_shader);
@@ -30426,7 +30451,7 @@ static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void*
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
     told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
     told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
@@ -30441,7 +30466,7 @@ static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, c
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -30456,7 +30481,7 @@ static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning,
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -30472,7 +30497,7 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -30501,7 +30526,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_grad_shader);
@@ -30543,7 +30568,7 @@ static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, con
     dmlops_plan_Scan told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.axis = (int64_t)desc->Axis;
     told.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
     told.exclusive = (desc->HasExclusiveProduct != 0);
@@ -30575,9 +30600,9 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_grad_shader);
@@ -30626,7 +30651,7 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 9;
     dmlops_plan_definition(planning, &told, &dmlops_element_wise_quantized_linear_add_shader);
@@ -30652,9 +30677,9 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_dynamic_quantize_linear_shader);
@@ -30706,7 +30731,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align1_shader);
@@ -30772,8 +30797,8 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "ROI", 2, 0, desc->ROITensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "BATCH_INDICES", 3, 0, desc->BatchIndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT_GRADIENT", 4, 0, desc->OutputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT_GRADIENT", 4, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
     told.tensors.count = 6;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_grad_shader);
@@ -30866,9 +30891,9 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "FUSED_ADD", 3, 0, desc->FusedAddTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_MEAN", 5, 0, desc->OutputMeanTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_MEAN", 5, 0, desc->OutputMeanTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
     told.tensors.count = 7;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_shader);
@@ -30932,9 +30957,9 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_grad_shader);
@@ -30972,7 +30997,7 @@ static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, con
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -30992,7 +31017,7 @@ static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 2;
     told.tensors.count = 3;
@@ -31008,7 +31033,7 @@ static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* d
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -31043,7 +31068,7 @@ static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, co
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -31056,7 +31081,7 @@ static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const 
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -31069,7 +31094,7 @@ static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, co
     dmlops_plan_Reduce told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
     told.chooses = 0;
     told.shifts = 1;
@@ -31088,7 +31113,7 @@ static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning
     dmlops_plan_Reduce told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
     told.chooses = 0;
     told.shifts = 1;
@@ -31107,7 +31132,7 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
     dmlops_plan_Reduce told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 1;
     told.chooses = 1;
     told.shifts = 0;
@@ -31139,7 +31164,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_plan_Definition told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
@@ -31169,7 +31194,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_plan_Definition told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
@@ -31187,7 +31212,7 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 1;
     told.tensors.count = 2;
@@ -31239,9 +31264,9 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[11], "OUTPUT", 11, 0, desc->OutputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT_PRESENT_KEY", 12, 0, desc->OutputPresentKeyTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[11], "OUTPUT", 11, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT_PRESENT_KEY", 12, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
     told.tensors.count = 14;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention_shader);
@@ -31400,7 +31425,7 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_list list1;
@@ -31447,7 +31472,7 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_list list1;
@@ -31489,7 +31514,7 @@ static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const
     dmlops_plan_Map told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -31504,7 +31529,7 @@ static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, 
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 1;
     told.over = 1;
     told.tensors.count = 2;
@@ -31541,7 +31566,7 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_tell_tensor(&told.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_SCALE", 3, 0, desc->OutputScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT_ZERO_POINT", 4, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
     dmlops_list list1;
@@ -31610,7 +31635,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     dmlops_tell_tensor(&told.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 8;
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
@@ -31647,7 +31672,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization2_shader);
@@ -31753,9 +31778,9 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[11], "PAST_SEQUENCE_LENGTHS", 11, 0, desc->PastSequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT", 12, 0, desc->OutputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_KEY", 13, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_HELD);
-    dmlops_tell_tensor(&told.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_HELD);
+    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT", 12, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_KEY", 13, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
+    dmlops_tell_tensor(&told.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
     told.tensors.count = 15;
     wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention1_shader);
@@ -31903,7 +31928,7 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 3;
     told.tensors.count = 4;
@@ -31926,7 +31951,7 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_aligned = 0;
     told.over = 3;
     told.tensors.count = 4;
@@ -31959,7 +31984,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_plan_Definition told;
     memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
@@ -31991,7 +32016,7 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_list list1;
@@ -32057,7 +32082,7 @@ static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* des
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_list let_PaddedSizes;
@@ -32371,11 +32396,12 @@ static inline size_t dmlops_plan_work(
     planning.reason = DMLOPS_REASON_NONE;
     planning.out = out;
     planning.capacity = capacity;
-    planning.shared_defines = planning.shared_bindings = 0;
+    planning.shared_defines = planning.shared_bindings = planning.shared_reads = 0;
     planning.waits = 0;
     planning.place_count = 0;
     planning.owner = DMLOPS_NO_MEMBER;
-    planning.next.define_count = planning.next.binding_count = planning.next.constant_count = 0;
+    planning.next.define_count = planning.next.binding_count = planning.next.read_count = 0;
+    planning.next.constant_count = 0;
     memset(planning.work, 0, sizeof *planning.work);
     planning.work->member = DMLOPS_NO_MEMBER;
     if (desc != NULL) {

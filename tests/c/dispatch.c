@@ -1,7 +1,7 @@
 /* dmlops_plan_work for callers that load it: the plan as text, and a line for each dispatch.
  *
  *     REASON MEMBER SIZE:CLEARED,... MEMBER:ENTRY,... MESSAGE
- *     SHADER X,Y,Z WAITS NAME=VALUE,... MEMBER:ENTRY,... WORD,...
+ *     SHADER X,Y,Z WAITS READS NAME=VALUE,... MEMBER:ENTRY,... WORD,...
  */
 #define DMLOPS_DISPATCH
 #include "dmlops.h"
@@ -43,6 +43,7 @@ const char* plan(const DML_OPERATOR_DESC* desc) {
         put("", "", one->groups[1], ',');
         put("", "", one->groups[2], ' ');
         put("", "", one->waits, ' ');
+        put("", "", one->read_count, ' ');
         for (uint32_t k = 0; k < one->define_count; ++k) {
             const int written = snprintf(
                 text + end, sizeof text - end, "%s=%s,", one->defines[k].name, one->defines[k].value);

@@ -41,6 +41,7 @@ class TensorView:
     address: str
     as_bits: bool
     limited: bool
+    output: bool
     held: bool
 
     @property
@@ -48,6 +49,7 @@ class TensorView:
         flags = {
             "DMLOPS_AS_BITS": self.as_bits,
             "DMLOPS_IS_LIMITED": self.limited,
+            "DMLOPS_IS_OUTPUT": self.output,
             "DMLOPS_IS_HELD": self.held,
         }
         return " | ".join(name for name, is_set in flags.items() if is_set) or "0"
@@ -296,7 +298,15 @@ def _tensor(
     elif not member.pointer:
         address = f"&{address}"
     return TensorView(
-        target, macro(plain(entry)), place, which if member.count else "0", address, as_bits, limits, held
+        target=target,
+        macro=macro(plain(entry)),
+        place=place,
+        entry=which if member.count else "0",
+        address=address,
+        as_bits=as_bits,
+        limited=limits,
+        output=member.role == "output",
+        held=held,
     )
 
 

@@ -529,7 +529,7 @@ class _Translation:
         match method, arguments:
             case "define" | "define_text", [name, value]:
                 texts = [*self.macro(name), self.expr(value).text]
-            case "bind" | "hold", [buffer]:
+            case "read" | "write" | "hold", [buffer]:
                 texts = [self.expr(buffer).text]
             case "begin" | "share", []:
                 texts = []

@@ -107,9 +107,10 @@ def _tensor(
     is_held: bool = False,
 ) -> Tensor:
     """A tensor of a member; one that is absent is of whole words, and has no dimensions."""
-    buffer = Buffer(_places(desc.OPERATOR)[name], entry)
+    place = _places(desc.OPERATOR)[name]
+    buffer, is_output = Buffer(place, entry), desc.MEMBERS[place].role == "output"
     if tensor is None:
-        return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_held, (), ())
+        return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
     return Tensor(
         macro,
         buffer,
@@ -117,6 +118,7 @@ def _tensor(
         *_type(tensor.DataType),
         as_bits,
         is_limited,
+        is_output,
         is_held,
         tensor.Sizes,
         tensor.element_strides,
@@ -233,7 +235,10 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
     for place, tensor in enumerate(tensors):
         if not tensor.is_present:  # nothing reads it; a resource stands in for it
             tensors[place] = output._replace(
-                macro=tensor.macro, as_bits=computation.output in as_bits, is_limited=False
+                macro=tensor.macro,
+                as_bits=computation.output in as_bits,
+                is_limited=False,
+                is_output=False,
             )
     over = next((place for place, name in enumerate(shader.inputs) if name == computation.over), len(tensors))
     tensors.append(output)

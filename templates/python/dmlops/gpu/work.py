@@ -22,12 +22,14 @@ class Dispatch:
     """One run of the operator's shader, or of that of the operator whose name is `shader`.
 
     `buffers` are the names of what its resources are, in the order of their bindings: tensors by member, as
-    "InputTensor" or "InputTensors[1]", or scratch buffers. `defines` are the shader's macros, `constants` the
+    "InputTensor" or "InputTensors[1]", or scratch buffers; the first `reads` are read, the others
+    written. `defines` are the shader's macros, `constants` the
     bytes of its `Params`, `groups` the thread groups along x and y. `waits`: it uses what earlier ones wrote.
     """
 
     defines: Mapping[str, int | str]
     buffers: tuple[str, ...]
+    reads: int
     constants: bytes
     groups: tuple[int, int]
     waits: bool = False

@@ -389,7 +389,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     out.define("THREAD_ROWS", tile.threadRows)
     out.define("THREAD_COLUMNS", tile.threadColumns)
     out.define("IN_PARTS", int(share.parts > 1))
-    out.bind(out.scratch(4 * whole * share.parts if share.parts > 1 else 8))
+    out.write(out.scratch(4 * whole * share.parts if share.parts > 1 else 8))
     out.share()
 
     number = shader.contracted.number

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .loops import Words, check_span, element_count, grid
+from .loops import Words, bind, check_span, element_count, grid
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Buffer, Numbers, Signed, Sizes, Tensors
@@ -287,7 +287,7 @@ def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
             lists.append(stride % 2**32)
         while len(lists) < end + 8:
             lists.append(0)
-        out.bind(tensor.buffer if tensor.is_present else stand_in)
+        bind(out, tensor, tensor.buffer if tensor.is_present else stand_in)
         if tensor.is_present and tensor.is_held:
             out.hold(tensor.buffer)
     return lists
@@ -368,7 +368,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     known = tell_known(out, told, shader, wanted, space, stand_in)
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
-        out.bind(out.scratch(max(4 * space.words, 8), from_zeros))
+        out.write(out.scratch(max(4 * space.words, 8), from_zeros))
     out.share()
 
     place = 0

@@ -19,6 +19,7 @@ from .loops import (
     Loops,
     Row,
     Words,
+    bind,
     ceil_div,
     check_span,
     dimension,
@@ -83,7 +84,7 @@ def plan_map(out: Planning, told: Map) -> None:
         out.define(switch.name, switch.value)
     for tensor in told.tensors:
         define_tensor(out, tensor)
-        out.bind(tensor.buffer)
+        bind(out, tensor, tensor.buffer)
     for tensor in told.tensors:
         if tensor.is_limited and not tensor.is_float and tensor.bits <= 16:
             lowest = -(1 << tensor.bits - 1) if tensor.is_signed else 0

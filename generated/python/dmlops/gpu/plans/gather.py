@@ -196,9 +196,9 @@ def plan_gather(out: Planning, told: Gather) -> None:
     out.define("INDEX_VECTOR", index_vector)
     out.define("UNROLL", unroll)
     out.define("NUM_THREADS", NUM_THREADS)
-    out.bind(told.input.buffer)
-    out.bind(told.indices.buffer)
-    out.bind(told.output.buffer)
+    out.read(told.input.buffer)
+    out.read(told.indices.buffer)
+    out.write(told.output.buffer)
     out.dispatch(
         GatherParams(
             count,

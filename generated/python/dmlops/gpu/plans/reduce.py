@@ -198,20 +198,20 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
         extent = part_extent(sets, shared(sets))
     parts = ceil_div(sets.extent, extent)
     if parts == 1:
-        out.bind(told.input.buffer)
-        out.bind(told.output.buffer)
+        out.read(told.input.buffer)
+        out.write(told.output.buffer)
         dispatch_sets(out, sets, sets.extent, count, vector, NO_PASS if told.is_each else WHOLE)
         return
     word = 8 if told.input.bits == 64 else 4
     state = 2 * word if told.chooses or told.shifts else word
     partials = out.scratch(sets.number * parts * state)
-    out.bind(told.input.buffer)
-    out.bind(partials)
+    out.read(told.input.buffer)
+    out.write(partials)
     dispatch_sets(out, sets, extent, count, vector, PARTS)
     order = packed([loop.size for loop in kept])
     places: Loops = [Loop(loop.size, [order[place], loop.strides[OUTPUT]]) for place, loop in enumerate(kept)]
-    out.bind(partials)
-    out.bind(told.output.buffer)
+    out.read(partials)
+    out.write(told.output.buffer)
     dispatch_sets(out, sets_of(places, [Loop(parts, [sets.number, 0])]), parts, count, 1, REST)
 
 

@@ -115,13 +115,13 @@ def select(out: Planning, told: TopK, threads: int) -> None:
     out.define("CANDIDATES", told.count * ceil_div(length, threads))
     out.define("RANK", len(loops))
     out.define("NUM_THREADS", threads)
-    out.bind(told.input.buffer)
-    out.bind(nothing)
-    out.bind(nothing)
-    out.bind(told.output.buffer)
-    out.bind(told.indices.buffer)
-    out.bind(nothing)
-    out.bind(nothing)
+    out.read(told.input.buffer)
+    out.read(nothing)
+    out.read(nothing)
+    out.write(told.output.buffer)
+    out.write(told.indices.buffer)
+    out.write(nothing)
+    out.write(nothing)
     params = TopKParams(
         lines,
         groups.columns,
@@ -194,13 +194,13 @@ def sort(out: Planning, told: TopK) -> None:
         out.define("MERGES", int(is_merging))
         out.define("LAST", int(is_last))
         out.define("RANK", len(line_dimensions) if is_merging else len(tile_dimensions))
-        out.bind(told.input.buffer)
-        out.bind(read_keys)
-        out.bind(read_places)
-        out.bind(told.output.buffer)
-        out.bind(told.indices.buffer)
-        out.bind(keys)
-        out.bind(places)
+        out.read(told.input.buffer)
+        out.read(read_keys)
+        out.read(read_places)
+        out.write(told.output.buffer)
+        out.write(told.indices.buffer)
+        out.write(keys)
+        out.write(places)
         params = TopKParams(
             count,
             groups.columns,

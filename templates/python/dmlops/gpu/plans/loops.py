@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Groups, Number, Sizes, Tensor, Tensors
+from .told import NO_MEMBER, Buffer, Groups, Number, Sizes, Tensor, Tensors
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer elements than this."""
@@ -71,6 +71,14 @@ def repeats(loops: Loops) -> int:
     for loop in loops:
         count = times(count, loop.size)
     return count
+
+
+def bind(out: Planning, tensor: Tensor, buffer: Buffer) -> None:
+    """The next resource of the next dispatch: a tensor, as `buffer`."""
+    if tensor.is_output:
+        out.write(buffer)
+    else:
+        out.read(buffer)
 
 
 def check_span(out: Planning, tensor: Tensor) -> None:

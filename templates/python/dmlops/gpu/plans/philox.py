@@ -62,9 +62,9 @@ def plan_philox(out: Planning, told: Philox) -> None:
     out.define("VECTOR", WORDS if is_line and count % WORDS == 0 else 1)
     out.define("NUM_THREADS", NUM_THREADS)
     following = told.next_state
-    out.bind(told.state.buffer)
-    out.bind(told.output.buffer)
-    out.bind(following.buffer if following.is_present else told.output.buffer)  # nothing writes it
+    out.read(told.state.buffer)
+    out.write(told.output.buffer)
+    out.write(following.buffer if following.is_present else told.output.buffer)  # nothing writes it
     params = PhiloxParams(
         count,
         groups.columns,

@@ -30,12 +30,14 @@ class Refused(Exception):
 class Step(NamedTuple):
     """A dispatch: the macros of the shader, its resources, the bytes of its constants, thread groups.
 
+    The first `reads` resources are read, the others written.
     `waits`: it uses what earlier ones wrote, or writes what they use. `shader` is the operator whose shader
     it is, where that is another one.
     """
 
     defines: dict[str, int | str]
     buffers: tuple[Buffer, ...]
+    reads: int
     constants: bytes
     groups: Groups
     waits: bool
@@ -55,8 +57,10 @@ class Planning:
         self._waits = False
         self._shared: dict[str, int | str] = {}
         self._shared_buffers: list[Buffer] = []
+        self._shared_reads = 0
         self._defines: dict[str, int | str] = {}
         self._buffers: list[Buffer] = []
+        self._reads = 0
 
     def define(self, name: str, value: int) -> None:
         """A macro of the next dispatch."""
@@ -66,8 +70,14 @@ class Planning:
         """The same, of which the value is a text."""
         self._defines[name] = value
 
-    def bind(self, buffer: Buffer) -> None:
-        """The next resource of the next dispatch."""
+    def read(self, buffer: Buffer) -> None:
+        """The next resource of the next dispatch, which reads it."""
+        assert self._reads == len(self._buffers), "what is read comes before what is written"
+        self._reads += 1
+        self.write(buffer)
+
+    def write(self, buffer: Buffer) -> None:
+        """The next resource of the next dispatch, which writes it."""
         self._buffers.append(self.places.get(buffer, buffer))
 
     def scratch(self, size: int, cleared: bool = False) -> Buffer:
@@ -81,13 +91,13 @@ class Planning:
 
     def begin(self) -> None:
         """Forgets what is shared, for the next entry of an array of tensors."""
-        self._shared, self._shared_buffers = {}, []
-        self._defines, self._buffers = {}, []
+        self._shared, self._shared_buffers, self._shared_reads = {}, [], 0
+        self._defines, self._buffers, self._reads = {}, [], 0
 
     def share(self) -> None:
         """Keeps the macros and resources so far for all following dispatches."""
-        self._shared, self._shared_buffers = self._defines, self._buffers
-        self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
+        self._shared, self._shared_buffers, self._shared_reads = self._defines, self._buffers, self._reads
+        self._restart()
 
     def dispatch(self, params: NamedTuple, groups: Groups, waits: bool) -> None:
         """A dispatch with what has been told since the last one."""
@@ -100,8 +110,14 @@ class Planning:
             wrong = next(word for word in words if not 0 <= word < 2**32)
             raise Refused(Reason.LARGE_NUMBER, NO_MEMBER, wrong) from None
         waits, self._waits = waits or self._waits, False
-        self.steps.append(Step(self._defines, tuple(self._buffers), constants, groups, waits, self._shader))
+        buffers = tuple(self._buffers)
+        self.steps.append(Step(self._defines, buffers, self._reads, constants, groups, waits, self._shader))
+        self._restart()
+
+    def _restart(self) -> None:
+        """The next dispatch begins with what is shared."""
         self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
+        self._reads = self._shared_reads
 
     def refuse(self, reason: Reason, member: int, number: int) -> NoReturn:
         """Ends the planning: there is no plan."""

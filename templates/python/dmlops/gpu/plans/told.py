@@ -40,8 +40,8 @@ class Tensor(NamedTuple):
 
     `is_present`: it is there; where it is not, something else may stand in. `bits` of an element; `is_float`
     and `is_signed` tell its kind. `as_bits`: its elements are taken as bits, whatever they stand for.
-    `is_limited`: the shader needs its least and its greatest value. `is_held`: an output whose old content is
-    read.
+    `is_limited`: the shader needs its least and its greatest value. `is_output`: it is written. `is_held`: an
+    output whose old content is read.
     """
 
     macro: str
@@ -52,6 +52,7 @@ class Tensor(NamedTuple):
     is_signed: bool
     as_bits: bool
     is_limited: bool
+    is_output: bool
     is_held: bool
     sizes: Sizes
     strides: Sizes
