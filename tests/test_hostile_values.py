@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -317,3 +321,18 @@ def test_activations_in_activations(depth: int) -> None:
                 form()
             except ValueError:
                 assert depth > 20 or alpha == "x"
+
+
+@pytest.mark.parametrize("command", ["explain", "validate", "levels"])
+def test_a_command_without_a_standard_output(command: str, tmp_path: Path) -> None:
+    """No place to print to is no reason for a traceback."""
+    file = tmp_path / "bad\x1b[2J.json"
+    arguments = [] if command == "levels" else [str(file)]
+    line = shlex.join([sys.executable, "-m", "dmlops", command, *arguments])
+    result = subprocess.run(["sh", "-c", f"{line} >&-"], capture_output=True, check=False)
+    assert (b"Traceback" in result.stderr, b"\x1b" in result.stderr) == (False, False)
+    assert result.returncode == (2 if arguments else 0)
+    if arguments:
+        file.write_text("{}", encoding="utf-8")
+        result = subprocess.run(["sh", "-c", f"{line} >&-"], capture_output=True, check=False)
+        assert (result.returncode, result.stderr) == (1, b"")

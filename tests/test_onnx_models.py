@@ -408,6 +408,7 @@ def test_a_page_escapes_what_a_model_says(files: Path, tmp_path: Path, capsys: A
     assert main(["onnx", str(files / "hostile.onnx"), "--html", str(target)]) == 1
     page = Page(target.read_text("utf-8"))
     assert "script" not in page.tags and "<script>alert(1)</script>" in page.text
+    assert all(char.isprintable() or char == "\n" for char in page.text)
     assert page.tags.count("tr") == 2 + 2 + 2
     assert not re.search(r"https?://", target.read_text("utf-8"))
     assert "\x1b" not in capsys.readouterr().out

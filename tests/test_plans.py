@@ -174,3 +174,13 @@ def test_constants_of_a_shader_fill_whole_vectors() -> None:
     assert "    Dimension dimensions[RANK];  // outermost first" in params.constants
     assert params.structs.count("reserved") == 2  # seven numbers in one struct, three in the other
     assert params.words % 4 == 0
+
+
+def test_the_greatest_rank_is_that_of_the_header(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "templates" / FOLDER, tmp_path / FOLDER)
+    told = tmp_path / FOLDER / "told.py"
+    told.write_text(
+        told.read_text(encoding="utf-8").replace("MAX_RANK = 8", "MAX_RANK = 7"), encoding="utf-8"
+    )
+    with pytest.raises(SpecError, match="another MAX_RANK than 8"):
+        Plans(tmp_path)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.expr.bounds import MAX_RANK
 
 FOLDER = "python/dmlops/gpu/plans"
 MACHINE, REASONS = (
@@ -123,6 +124,7 @@ class Plans:
             if path.stem not in ("__init__", MACHINE, REASONS):
                 self._load(path.stem)
         self._check_names()
+        self._check_rank()
         self.reasons = _reasons(ast.parse((self._folder / f"{REASONS}.py").read_text(encoding="utf-8")))
 
     @property
@@ -148,6 +150,12 @@ class Plans:
                     if node.name in owners:
                         raise module.refused(node, f"{node.name}, as in {owners[node.name].name},")
                     owners[node.name] = module
+
+    def _check_rank(self) -> None:
+        """Planners run without the generator, so the greatest rank is a constant of theirs, too."""
+        for module in self.modules.values():
+            if module.constants.get("MAX_RANK", MAX_RANK) != MAX_RANK:
+                raise module.refused(module.tree, f"another MAX_RANK than {MAX_RANK}, that of the header,")
 
     def _load(self, name: str) -> Module:
         if name in self.modules:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 from .enums import FeatureLevel, feature_level
+from .quoting import printable
 
 SUMMARY = (
     "Say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
@@ -44,13 +45,13 @@ def run(options: argparse.Namespace) -> int:
             with open(options.html, "w", encoding="utf-8") as page:
                 page.write(report.as_html(model, os.path.basename(options.file)))
     except OSError as error:
-        print(f"dmlops: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"dmlops: {printable(error.filename or options.html)}: {error.strerror}", file=sys.stderr)
         return 2
     except OnnxMissing as error:
         print(f"dmlops: {error}", file=sys.stderr)
         return 2
     except Unreadable as error:
-        print(f"dmlops: {options.file}: {error}", file=sys.stderr)
+        print(f"dmlops: {printable(options.file)}: {error}", file=sys.stderr)
         return 2
     if options.json:
         print(json.dumps(report.as_json(model)))

@@ -153,28 +153,34 @@ def as_html(model: Model, title: str) -> str:
     """A page of its own, with every node."""
     template = Template(files(__package__).joinpath("report.html").read_text("utf-8"))
     return template.substitute(
-        title=escape(title),
-        headline="".join(f"<p>{escape(line)}</p>" for line in headline(model).split("\n")),
+        title=_text(title),
+        headline="".join(f"<p>{_text(line)}</p>" for line in headline(model).split("\n")),
         groups="\n".join(
             _row(kind, [operator, operators, str(count), level, MARKS[kind][0]])
             for (kind, operator, operators, level), count in _groups(model)
         ),
         nodes="\n".join(_node_row(model, node) for node in model.nodes),
-        version=escape(__version__),
+        version=_text(__version__),
     )
 
 
+def _text(text: str) -> str:
+    """A text on a page, with escapes for what does not show but may turn what stands beside it."""
+    shown = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return escape("".join(shown))
+
+
 def _row(kind: str, cells: Sequence[str]) -> str:
-    inner = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+    inner = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
     return f'<tr class="{kind}">{inner}</tr>'
 
 
 def _node_row(model: Model, node: Node) -> str:
     kind = status(model, node)
-    told = "".join(f"<p>{escape(line)}</p>" for line in explained(model, node))
-    told += "".join(f'<p class="note">{escape(_sentence(note))}</p>' for note in node.notes)
-    cells = [escape(node.name[:LONGEST]), escape(_operator(node)), escape(" ".join(node.operators) or "-")]
-    cells += [escape(str(node.level or "-")), escape(MARKS[kind][0]), told]
+    told = "".join(f"<p>{_text(line)}</p>" for line in explained(model, node))
+    told += "".join(f'<p class="note">{_text(_sentence(note))}</p>' for note in node.notes)
+    cells = [_text(node.name[:LONGEST]), _text(_operator(node)), _text(" ".join(node.operators) or "-")]
+    cells += [_text(str(node.level or "-")), _text(MARKS[kind][0]), told]
     return f'<tr class="{kind}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
