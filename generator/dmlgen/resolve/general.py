@@ -76,9 +76,10 @@ class General:
         self.structs = {name: self._struct(name, struct) for name, struct in structs.items()}
         if "BUFFER_TENSOR_DESC" not in structs:
             raise fault(files.structs.place("structs"), "missing", "the struct BUFFER_TENSOR_DESC is missing")
+        listed = structs["BUFFER_TENSOR_DESC"].members.values()
         self.fields = {
-            member.name: self.expression_type(member, member.position)
-            for member in self.structs["BUFFER_TENSOR_DESC"].members
+            member.name: self.expression_type(member, node.place("type"))
+            for member, node in zip(self.structs["BUFFER_TENSOR_DESC"].members, listed, strict=True)
         }
         self.named: dict[str, ir.Expr] = {
             constant.name: ir.Constant(constant.name, constant.value) for constant in self.constants

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,21 +55,14 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     defines: OutputDefinitions | None = None
     defaults: Mapping[str, Default] = {}
     in_place: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
     data: list[DataRequirement] = []
     with faults:
         support = _support(general, node, tensors, since, scope)
     with faults:
-        if node.compute is not None:
-            kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
-            definer = definer_of(node.compute, members, resolved, support, kinds, scope)
-            file = node.operator.position.file
-            if isinstance(node.compute, written.Algorithm):
-                compute = resolve_algorithm(node.compute, file, members, resolved, support, definer)
-            else:
-                defines = resolve_definition(node.compute, file, members, resolved, support, definer)
-                compute = schedule_of(defines, Described(members, inferences, support, general.enums))
+        defines, compute = _computed(general, node, members, resolved, inferences, support, scope)
     with faults:
         defaults = resolve_defaults(general, node.defaults, members)
     with faults:
@@ -79,11 +72,8 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     for example in node.examples:
         with faults:
             examples.append(_example(general, example, members))
-    for free in node.free:
-        with faults:
-            if free.value not in members:
-                message = f"{free.value!r} is not a member"
-                raise fault(free.position, "unknown-name", message, nearest(free.value, members))
+    with faults:
+        free = _free(node.free, members)
     for item in node.data:
         with faults:
             tensor = rules.known_tensor(item.tensor, tensors)
@@ -102,7 +92,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         fused_into=fused_into,
         members=tuple(members.values()),
         defaults=defaults,
-        free=tuple(item.value for item in node.free),
+        free=free,
         definitions=definitions,
         rules=resolved,
         inferences=inferences,
@@ -192,6 +182,39 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
             found.append(one)
             settled |= {(one.tensor, one.field)} if one.when is None else set()
     return tuple(found)
+
+
+def _computed(
+    general: General,
+    node: written.Operator,
+    members: Mapping[str, Member],
+    resolved: tuple[Rule, ...],
+    inferences: tuple[Inference, ...],
+    support: Mapping[str, tuple[Support, ...]],
+    scope: Scope,
+) -> tuple[OutputDefinitions | None, Compute | None]:
+    """What the operator computes, and the fast way to do it; None where there is none."""
+    if node.compute is None:
+        return None, None
+    file = node.operator.position.file
+    kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
+    definer = definer_of(node.compute, members, resolved, support, kinds, scope)
+    if isinstance(node.compute, written.Algorithm):
+        return None, resolve_algorithm(node.compute, file, members, resolved, support, definer)
+    defines = resolve_definition(node.compute, file, members, resolved, support, definer)
+    return defines, schedule_of(defines, Described(members, inferences, support, general.enums))
+
+
+def _free(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:
+    """The members whose values, or sizes, no rule limits."""
+    faults = Faults()
+    for item in listed:
+        if item.value not in members:
+            message = f"{item.value!r} is not a member"
+            with faults:
+                raise fault(item.position, "unknown-name", message, nearest(item.value, members))
+    faults.stop()
+    return tuple(item.value for item in listed)
 
 
 def _in_place(listed: Iterable[Scalar[str]], tensors: Mapping[str, Member]) -> tuple[str, ...]:
