@@ -65,9 +65,10 @@ class General:
         self._check_types(files.structs)
         if "BUFFER_TENSOR_DESC" not in structs:
             raise fault(files.structs.place("structs"), "missing", "the struct BUFFER_TENSOR_DESC is missing")
+        listed = structs["BUFFER_TENSOR_DESC"].members.values()
         self.fields = {
-            member.name: self.expression_type(member, member.position)
-            for member in self.structs["BUFFER_TENSOR_DESC"].members
+            member.name: self.expression_type(member, node.place("type"))
+            for member, node in zip(self.structs["BUFFER_TENSOR_DESC"].members, listed, strict=True)
         }
         self.named: dict[str, ir.Expr] = {
             constant.name: ir.Constant(constant.name, constant.value) for constant in self.constants

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from dmlgen import written
 from dmlgen.diagnostics import nearest
@@ -54,30 +55,17 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     scope = general.scope({member.name: _name(general, member) for member in members.values()})
     scope, definitions, resolved, inferences = _rules(general, node, scope, tensors, faults)
     support: Mapping[str, tuple[Support, ...]] = {}
-    defines: OutputDefinitions | None = None
-    algorithm: AlgorithmUse | None = None
-    schedule: Schedule | None = None
-    contraction: Contraction | None = None
+    computed = _Computed()
     defaults: Mapping[str, Default] = {}
     in_place: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
     data: list[DataRequirement] = []
     with faults:
         support = _support(general, node, tensors, since, scope)
     with faults:
-        if node.compute is not None:
-            kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
-            definer = definer_of(node.compute, members, resolved, support, kinds, scope)
-            file = node.operator.position.file
-            if isinstance(node.compute, written.Algorithm):
-                algorithm = resolve_algorithm(node.compute, file, members, resolved, support, definer)
-                schedule = schedule_of_algorithm(algorithm)
-            else:
-                defines = resolve_definition(node.compute, file, members, resolved, support, definer)
-                described = Described(members, inferences, support, general.enums)
-                schedule = schedule_of(defines, described)
-                contraction = recognise(defines, described) if schedule is None else None
+        computed = _computed(general, node, members, resolved, inferences, support, scope)
     with faults:
         defaults = resolve_defaults(general, node.defaults, members)
     with faults:
@@ -87,11 +75,8 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     for example in node.examples:
         with faults:
             examples.append(_example(general, example, members))
-    for free in node.free:
-        with faults:
-            if free.value not in members:
-                message = f"{free.value!r} is not a member"
-                raise fault(free.position, "unknown-name", message, nearest(free.value, members))
+    with faults:
+        free = _free(node.free, members)
     for item in node.data:
         with faults:
             tensor = rules.known_tensor(item.tensor, tensors)
@@ -110,15 +95,15 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         fused_into=fused_into,
         members=tuple(members.values()),
         defaults=defaults,
-        free=tuple(item.value for item in node.free),
+        free=free,
         definitions=definitions,
         rules=resolved,
         inferences=inferences,
         support=support,
-        defines=defines,
-        algorithm=algorithm,
-        schedule=schedule,
-        contraction=contraction,
+        defines=computed.defines,
+        algorithm=computed.algorithm,
+        schedule=computed.schedule,
+        contraction=computed.contraction,
         examples=tuple(examples),
         data=tuple(data),
         errata=tuple(map(erratum, node.errata)),
@@ -208,6 +193,51 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
             found.append(one)
             settled |= {(one.tensor, one.field)} if one.when is None else set()
     return tuple(found)
+
+
+class _Computed(NamedTuple):
+    """What an operator computes: a definition or an algorithm, and the fast ways to do it."""
+
+    defines: OutputDefinitions | None = None
+    algorithm: AlgorithmUse | None = None
+    schedule: Schedule | None = None
+    contraction: Contraction | None = None
+
+
+def _computed(
+    general: General,
+    node: written.Operator,
+    members: Mapping[str, Member],
+    resolved: tuple[Rule, ...],
+    inferences: tuple[Inference, ...],
+    support: Mapping[str, tuple[Support, ...]],
+    scope: Scope,
+) -> _Computed:
+    if node.compute is None:
+        return _Computed()
+    file = node.operator.position.file
+    kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
+    definer = definer_of(node.compute, members, resolved, support, kinds, scope)
+    if isinstance(node.compute, written.Algorithm):
+        algorithm = resolve_algorithm(node.compute, file, members, resolved, support, definer)
+        return _Computed(algorithm=algorithm, schedule=schedule_of_algorithm(algorithm))
+    defines = resolve_definition(node.compute, file, members, resolved, support, definer)
+    described = Described(members, inferences, support, general.enums)
+    schedule = schedule_of(defines, described)
+    contraction = recognise(defines, described) if schedule is None else None
+    return _Computed(defines=defines, schedule=schedule, contraction=contraction)
+
+
+def _free(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:
+    """The members whose values, or sizes, no rule limits."""
+    faults = Faults()
+    for item in listed:
+        if item.value not in members:
+            message = f"{item.value!r} is not a member"
+            with faults:
+                raise fault(item.position, "unknown-name", message, nearest(item.value, members))
+    faults.stop()
+    return tuple(item.value for item in listed)
 
 
 def _in_place(listed: Iterable[Scalar[str]], tensors: Mapping[str, Member]) -> tuple[str, ...]:
