@@ -137,7 +137,18 @@ struct Activation
     int isForward;
     int isConvolution;
     int inputs;
-    int inputDimensionCount;
+    int isInputDimensionCount;
+    int outputSizesEntry;
+    int isInputDimensionCount2;
+    int outputSizesEntry2;
+    int isInputDimensionCount3;
+    int outputSizesEntry3;
+    int isInputDimensionCount4;
+    int outputSizesEntry4;
+    int isInputDimensionCount5;
+    int outputSizesEntry5;
+    int isInputDimensionCount6;
+    int outputSizesEntry6;
     uint channels;
     uint taps;
     uint leftFirst;
@@ -168,7 +179,18 @@ struct Activation
     int isForward;
     int isConvolution;
     int inputs;
-    int inputDimensionCount;
+    int isInputDimensionCount;
+    int outputSizesEntry;
+    int isInputDimensionCount2;
+    int outputSizesEntry2;
+    int isInputDimensionCount3;
+    int outputSizesEntry3;
+    int isInputDimensionCount4;
+    int outputSizesEntry4;
+    int isInputDimensionCount5;
+    int outputSizesEntry5;
+    int isInputDimensionCount6;
+    int outputSizesEntry6;
 #endif
 };
 
@@ -1246,19 +1268,6 @@ REAL_VALUE Chosen5(List at)
     return (REAL_VALUE)0.0f;
 }
 
-bool AnyOf2(List at)
-{
-    const int v0First = 0;
-    const int v0Last = inputDimensionCount;
-    bool result = false;
-    [loop]
-    for (int v0 = v0First; v0 < v0Last; v0++)
-    {
-        result = result || (Entry(at, (v0 + 2)) >= (Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH), (v0 + 2)) - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), v0)));
-    }
-    return result;
-}
-
 List Entries5(List at)
 {
     List result = (List)0;
@@ -1300,7 +1309,7 @@ List PlaceOf(uint number, uint y, uint x)
 // An element, made of its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)RoundingOnce(Activate((((AnyOf2(at) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
+    return (OUTPUT_VALUE)RoundingOnce(Activate(((((((isInputDimensionCount != 0) && (Entry(at, 2) >= outputSizesEntry)) || ((isInputDimensionCount2 != 0) && (Entry(at, 3) >= outputSizesEntry2)) || ((isInputDimensionCount3 != 0) && (Entry(at, 4) >= outputSizesEntry3)) || ((isInputDimensionCount4 != 0) && (Entry(at, 5) >= outputSizesEntry4)) || ((isInputDimensionCount5 != 0) && (Entry(at, 6) >= outputSizesEntry5)) || ((isInputDimensionCount6 != 0) && (Entry(at, 7) >= outputSizesEntry6))) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
 }
 
 uint OffsetOf(List at)

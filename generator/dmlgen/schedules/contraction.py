@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from dmlgen.expr import ir
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.defined import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, written
@@ -63,7 +64,7 @@ class _Reader:
             raise Unfit
         (total,) = totals
         left, right, depth, window = self._products(total)
-        value = _folded(ir.substitute(whole, {total: TOTAL}))
+        value = _spelled(ir.substitute(whole, {total: TOTAL}))
         read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
         names = {left.tensor, right.tensor}
         certain = self._described.is_certain(self._output) and self._is_float(self._output)
@@ -242,17 +243,40 @@ def _is_sum(node: ir.Expr, w: ir.Local, d: ir.Local) -> bool:
     return False
 
 
-def _folded(node: ir.Expr) -> ir.Expr:
-    """An expression with its reductions as definitions have them."""
+def _spelled(node: ir.Expr) -> ir.Expr:
+    """An expression with its reductions as definitions have them, those of truth values written out: what is
+    made of a sum is worked out for many elements at once, where a loop would be slow."""
     found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
-    return ir.substitute(node, {part: _fold(part) for part in found})
+    return ir.substitute(node, {part: _written_out(part) for part in found})
 
 
-def _fold(node: ir.Reduce) -> ir.Expr:
+def _written_out(node: ir.Reduce) -> ir.Expr:
     assert node.kind != "list"
-    first = None if node.loop.lower == ir.Number(0, ir.INT) else node.loop.lower
-    each = ir.Each(node.loop.variable, first, node.loop.upper)
-    return ir.Fold(node.kind, (each,), node.loop.condition, node.body, node.type, unrolled=True)
+    loop, most = node.loop, BOUNDS.value(node.loop.upper)[1]
+    whole = loop.lower == ir.Number(0, ir.INT) and loop.condition is None and most <= MAX_RANK
+    if node.type != ir.BOOL or not whole:
+        first = None if loop.lower == ir.Number(0, ir.INT) else loop.lower
+        each = ir.Each(loop.variable, first, loop.upper)
+        return ir.Fold(node.kind, (each,), loop.condition, node.body, node.type, unrolled=True)
+    parts: list[ir.Expr] = []
+    for number in range(most):
+        d = ir.Number(number, ir.INT)
+        there, body = ir.Compare("<", d, loop.upper), _summed(ir.substitute(node.body, {loop.variable: d}))
+        if node.kind == "any":
+            parts.append(ir.Logic("and", (there, body)))
+        else:
+            parts.append(ir.Logic("or", (ir.Not(there), body)))
+    return ir.Logic("or" if node.kind == "any" else "and", tuple(parts))
+
+
+def _summed(node: ir.Expr) -> ir.Expr:
+    """An expression with sums of written numbers as numbers."""
+    new: dict[ir.Expr, ir.Expr] = {}
+    for part in ir.walk(node):
+        match part:
+            case ir.Binary("+", ir.Number(value=int(a), type=ir.INT), ir.Number(value=int(b)), ir.INT):
+                new[part] = ir.Number(a + b, ir.INT)
+    return ir.substitute(node, new)
 
 
 def _numbers(first: ir.Expr, last: ir.Expr) -> ir.Expr:
