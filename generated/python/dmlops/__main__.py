@@ -64,6 +64,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 when all descriptions are valid, 1 when some are not, 2 for wrong use."""
+    sys.stdout, sys.stderr = (one or open(os.devnull, "w") for one in (sys.stdout, sys.stderr))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the console may not have every character of a name
             stream.reconfigure(errors="backslashreplace")

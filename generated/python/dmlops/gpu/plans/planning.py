@@ -113,9 +113,7 @@ class Planning:
             raise Refused(Reason.LARGE_NUMBER, NO_MEMBER, wrong) from None
         waits, self._waits = waits or self._waits, False
         buffers = tuple(self._buffers)
-        self.steps.append(
-            Step(self._defines, buffers, self._reads, constants, groups, waits, self._shader)
-        )
+        self.steps.append(Step(self._defines, buffers, self._reads, constants, groups, waits, self._shader))
         self._restart()
 
     def _restart(self) -> None:

@@ -34,7 +34,7 @@ class Groups(NamedTuple):
 MAX_RANK = 8
 """Dimensions of a tensor."""
 
-Sizes = Annotated[Sequence[int], 8]
+Sizes = Annotated[Sequence[int], MAX_RANK]
 
 
 class Tensor(NamedTuple):
