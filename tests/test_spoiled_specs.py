@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.cli import main
+from dmlgen.cli import ROOT, main
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
 GATHER = "operators/gather/gather.yaml"
@@ -148,7 +148,7 @@ SPOILS = [
     Spoil("flag-name", "rules.yaml", "Flags in (NONE, OWNED_BY_DML)", "Flags in (NONE, OWNED_BY_DLM)", "unknown-name", "OWNED_BY_DLM", "OWNED_BY_DML"),
     Spoil("function-name", "rules.yaml", "power_of_two(Guar", "power_of_tow(Guar", "unknown-name", "power_of_tow", "power_of_two"),
     Spoil("definition-clash", GATHER, "  GatheredSizes: >-", "  Axis: Axis\n  GatheredSizes: >-", "name-clash", "Axis: Axis"),
-    Spoil("unused-definition", GATHER, "  GatheredSizes: >-", "  Unused: Axis\n  GatheredSizes: >-", "unused-definition", "GATHER\n"),
+    Spoil("unused-definition", GATHER, "  GatheredSizes: >-", "  Unused: Axis\n  GatheredSizes: >-", "unused-definition", "Unused: Axis"),
     Spoil("compute-name", ND1, "InputTensor[align(place[", "InputTensor[align(plaec[", "unknown-name", "plaec", "place"),
     # The whole registry
     Spoil("level-order", "feature_levels.yaml", 'value: "0x2100"', 'value: "0x1100"', "level-order", '"0x1100"'),
@@ -195,6 +195,21 @@ def test_a_spoiled_spec_is_a_positioned_error(
     else:
         assert re.match(r".+\.yaml:\d+:\d+: error", lines[0])
     assert {file: file.read_bytes() for file in outputs.rglob("*") if file.is_file()} == contents
+
+
+def test_a_misspelt_name_in_a_pattern_of_sizes_is_found(
+    specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would be a new name, and the rule would demand less."""
+    path = specs / "operators/recurrent/lstm.yaml"
+    path.parent.mkdir()
+    text = (ROOT / "specs/operators/recurrent/lstm.yaml").read_text(encoding="utf-8")
+    path.write_text(text.replace("[1, DirectionCount,", "[1, DirectionCeunt,", 1), encoding="utf-8")
+    assert main(["lint", "--specs", str(specs)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (found,) = (line for line in lines if "[unused-definition]" in line)
+    number = text[: text.index("[1, DirectionCount,")].count("\n") + 1
+    assert f"lstm.yaml:{number}:" in found and "DirectionCeunt" in found and "DirectionCount" in found
 
 
 @pytest.mark.parametrize("gone", ["rules.yaml", "enums.yaml", ""])

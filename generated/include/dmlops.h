@@ -24827,22 +24827,29 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         made_1.threadColumns = 4;
         return made_1;
     }
-    int64_t tall = (found->column_axis == -1) ? 64 : 128;
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, tall),
-        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+    if (found->column_axis == -1) {
         dmlops_plan_Tile made_2;
-        made_2.rows = tall;
+        made_2.rows = 64;
         made_2.columns = 128;
         made_2.threadRows = 8;
         made_2.threadColumns = 8;
         return made_2;
     }
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 64;
-    made_3.threadRows = 8;
-    made_3.threadColumns = 4;
-    return made_3;
+    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
+        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+        dmlops_plan_Tile made_3;
+        made_3.rows = 128;
+        made_3.columns = 128;
+        made_3.threadRows = 8;
+        made_3.threadColumns = 8;
+        return made_3;
+    }
+    dmlops_plan_Tile made_4;
+    made_4.rows = 64;
+    made_4.columns = 64;
+    made_4.threadRows = 8;
+    made_4.threadColumns = 4;
+    return made_4;
 }
 
 /* Whether a thread works out a sum of its own: groups of channels are too small for tiles. */

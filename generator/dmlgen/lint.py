@@ -201,12 +201,14 @@ def _unused_definitions(operator: Operator) -> Iterator[Finding]:
     nodes = [node for expression in _expressions(operator) for node in ir.walk(expression)]
     used = {node.name for node in nodes if isinstance(node, ir.Definition)}
     for definition in operator.definitions:
+        if definition.name in used:
+            continue
         match definition.value:
-            case ir.Index(ir.Field(name="Sizes"), ir.Number()):
-                continue  # a name in a `shape`, which may be there for the reader alone
-        if definition.name not in used:
-            message = f"nothing uses the definition {definition.name}"
-            yield Finding(operator.position, "unused-definition", message)
+            case ir.Index(ir.Field(name="Sizes"), ir.Number()) if len(definition.name) == 1:
+                continue  # in a `shape` a letter, as in [N, C, H, W], may be there for the reader alone
+        close = nearest(definition.name, used - {definition.name})
+        message = f"nothing else uses {definition.name}"
+        yield Finding(definition.position or operator.position, "unused-definition", message, suggestion=close)
 
 
 def _unbounded_members(operator: Operator) -> Iterator[Finding]:

@@ -319,9 +319,10 @@ def tile_for(found: Matrices) -> Tile:
     """The tile that suits the matrices: as large as leaves enough of them."""
     if found.rows <= FEW_ROWS:
         return Tile(16, 128, 4, 4)
-    tall = 64 if found.column_axis == NONE else 128  # gathering takes registers
-    if times(ceil_div(found.rows, tall) * ceil_div(found.columns, 128), found.count) >= MANY_TILES:
-        return Tile(tall, 128, 8, 8)
+    if found.column_axis == NONE:
+        return Tile(64, 128, 8, 8)  # what is gathered is worth more of it, and few tiles come in parts
+    if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= MANY_TILES:
+        return Tile(128, 128, 8, 8)
     return Tile(64, 64, 8, 4)
 
 
