@@ -196,7 +196,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory, gather_elements: str) -> Re
     shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("counterparts"))
     (specs / "operators/gather/gather_elements.yaml").write_text(gather_elements)
     structs = specs / "structs.yaml"
-    structs.write_text(structs.read_text() + PAIR.removeprefix("\n"))
+    structs.write_text(structs.read_text().replace("\nerrata:\n", f"{PAIR}\nerrata:\n"))
     return load_registry(specs)
 
 

@@ -224,7 +224,7 @@ def run_on_vulkan(device: Any, model: dict[str, Any], reader: Reader) -> dict[st
         bound = command["bindings"]
         places = {name: bound[name]["name"] if name != "Params" else bound[name] for name in bound}
         chosen = [buffers[places[name]] if name in places else spare for name in names]
-        kernel = device.kernel(compiler.compile(text, defines), len(names) - 1)
+        kernel = device.pipeline(compiler.compile(text, defines), len(names) - 1)
         with kernel.bind([Binding(buffer, 0, buffer.size) for buffer in chosen]) as ready:
             groups = tuple(command["threadGroupCount"])
             device.submit(lambda commands, ready=ready, groups=groups: ready.record(commands, groups))

@@ -147,7 +147,7 @@ def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) ->
 def test_what_nearly_is_a_window_of_sums_is_none(old: str, new: str, tmp_path: Path) -> None:
     one = convolved(tmp_path, old, new)
     assert one.operator.contraction is None
-    assert one.kernel is None
+    assert one.form is None
 
 
 def product(

@@ -208,7 +208,9 @@ def _unused_definitions(operator: Operator) -> Iterator[Finding]:
                 continue  # in a `shape` a letter, as in [N, C, H, W], may be there for the reader alone
         close = nearest(definition.name, used - {definition.name})
         message = f"nothing else uses {definition.name}"
-        yield Finding(definition.position or operator.position, "unused-definition", message, suggestion=close)
+        yield Finding(
+            definition.position or operator.position, "unused-definition", message, suggestion=close
+        )
 
 
 def _unbounded_members(operator: Operator) -> Iterator[Finding]:

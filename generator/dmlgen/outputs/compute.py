@@ -189,12 +189,13 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         )
         for name, node in schedule.roles.items()
     )
+    of_steps = StepPrinter(registry, operator)
     steps = {
-        step.case: {name: printer.print(node) for name, node in step.expressions.items()}
+        step.case: {name: of_steps.print(node) for name, node in step.expressions.items()}
         for step in schedule.steps
     }
     computation = "Map" if is_map else pascal(schedule.form.upper())
-    enum_values = printer.enum_values.items()
+    enum_values = {**printer.enum_values, **of_steps.enum_values}.items()
     return ComputeView(
         operator=operator,
         summary=operator.summary,
@@ -232,7 +233,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
                     *(["Steps"] if steps else []),
                 ],
             },
-            printer.used,
+            printer.used | of_steps.used,
             "..",
         ),
     )
@@ -372,3 +373,15 @@ class ComputePrinter(PythonPrinter):
 
     def _exceeds(self, node: ir.Expr) -> bool:
         return False
+
+
+class StepPrinter(ComputePrinter):
+    """Of a step, which sees no description: its operand `x` has the type in which elements are computed."""
+
+    def call(self, node: ir.Call) -> str:
+        match node:
+            case ir.Call(function="element", arguments=(ir.Number() as number,)) if not self._fits(
+                number, node
+            ):
+                return f"x.dtype.type({self.print(number)})"
+        return super().call(node)
