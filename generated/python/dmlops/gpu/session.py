@@ -244,7 +244,7 @@ class Session:
         memories |= {name: memories[source] for name, source in shared.items()}
         taken: list[_Memory] = []
         try:
-            for name in sizes.keys() - memories.keys():
+            for name in [name for name in sizes if name not in memories]:
                 memories[name] = self._take(sizes[name], self._pending)
                 taken.append(memories[name])
         except BaseException:
