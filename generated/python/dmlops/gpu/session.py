@@ -102,9 +102,7 @@ class Session:
         self._memories: set[_Memory] = set()
         self._sealed: set[_Sealed] = set()
         self._free: defaultdict[int, deque[_Memory]] = defaultdict(deque)
-        self._gone: deque[Callable[[], None]] = (
-            deque()
-        )  # what garbage collection, in any thread, leaves to do
+        self._gone: deque[Callable[[], None]] = deque()  # to do for handles and recordings that are gone
         self._pending = _Pending()
 
     @property
