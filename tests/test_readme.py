@@ -31,12 +31,12 @@ def test_the_explanation(tmp_path: Path) -> None:
 
 
 def test_the_python_example() -> None:
-    exec("".join(block("python", number) for number in range(3)), {})
+    exec("".join(block("python", number) for number in range(4)), {})
 
 
 def test_the_python_examples_pass_a_strict_type_check(tmp_path: Path) -> None:
     file = tmp_path / "snippets.py"
-    file.write_text("".join(block("python", number) for number in range(3)), encoding="utf-8")
+    file.write_text("".join(block("python", number) for number in range(4)), encoding="utf-8")
     packages = ROOT / "generated" / "python"
     check = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", str(file)],

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,25 @@ from .quoting import shown
 from .tensor import TensorDesc
 
 
-def checked(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
+    """The array of a tensor, if it is one; ValueError if it is not."""
+    data_type = tensor.DataType.numpy
+    found = shown(given)
+    if is_a(given, np.ndarray):
+        array = np.asarray(given)
+        if array.shape == tensor.Sizes and array.dtype == data_type:
+            return np.asarray(array, order="C")
+        found = f"{array.dtype} of shape {array.shape}"
+    raise ValueError(f"{name} must be a NumPy array of {data_type}, shape {tensor.Sizes}; it is {found}")
+
+
+def checked(
+    desc: Description, inputs: Mapping[str, Any], fitting: Callable[[str, TensorDesc, Any], Any] = fitting
+) -> dict[str, Any]:
     """The inputs of a valid description, lists of them as lists, in C order and of no class of their own.
 
-    Raises ValueError for an array that is missing, unknown, or does not fit its tensor.
+    `fitting` gives the array of a tensor, by the tensor's name, of what was passed for it. Raises ValueError
+    for an array that is missing, unknown, or does not fit its tensor.
     """
     named = _read(dict, inputs, Mapping, "the inputs must be a mapping from names to arrays")
     tensors = {member.name: getattr(desc, member.name) for member in desc.MEMBERS if member.role == "input"}
@@ -33,13 +48,13 @@ def checked(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if name not in named:
             raise ValueError(f"{name} is missing from the inputs")
         if isinstance(tensor, TensorDesc):
-            arrays[name] = _fitting(name, tensor, named[name])
+            arrays[name] = fitting(name, tensor, named[name])
             continue
-        expected = f"{name} must be a list of {len(tensor)} NumPy arrays"
+        expected = f"{name} must be a list of {len(tensor)} arrays"
         parts = _read(list, named[name], Sequence, expected)
         if len(parts) != len(tensor):
             raise ValueError(f"{expected}; it has {len(parts)}")
-        arrays[name] = [_fitting(f"{name}[{i}]", one, parts[i]) for i, one in enumerate(tensor)]
+        arrays[name] = [fitting(f"{name}[{i}]", one, parts[i]) for i, one in enumerate(tensor)]
     return arrays
 
 
@@ -51,15 +66,3 @@ def _read(made: type[Any], value: Any, kind: type[Any], expected: str) -> Any:
     except Exception as error:
         raise ValueError(f"{expected}; reading them failed") from error
     raise ValueError(f"{expected}; found {shown(value)}")
-
-
-def _fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
-    """The array of a tensor, if it is one."""
-    data_type = tensor.DataType.numpy
-    found = shown(given)
-    if is_a(given, np.ndarray):
-        array = np.asarray(given)
-        if array.shape == tensor.Sizes and array.dtype == data_type:
-            return np.asarray(array, order="C")
-        found = f"{array.dtype} of shape {array.shape}"
-    raise ValueError(f"{name} must be a NumPy array of {data_type}, shape {tensor.Sizes}; it is {found}")

@@ -27,8 +27,18 @@ from .work import Dispatch, Work, tensor_names, work_of
 
 if TYPE_CHECKING:
     from .device import Device
+    from .session import Session as Session
 
-__all__ = ["GpuUnavailable", "Unsupported", "contents", "devices", "planned", "run", "shader"]
+__all__ = ["GpuUnavailable", "Session", "Unsupported", "contents", "devices", "planned", "run", "shader"]
+
+
+def __getattr__(name: str) -> Any:
+    """Session is loaded when it is first asked for, since it needs a device's parts."""
+    if name != "Session":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .session import Session
+
+    return Session
 
 
 def devices() -> list[str]:
@@ -53,11 +63,7 @@ def run(
     InvalidDescription, ValueError for what does not fit the description, Unsupported for what the shaders
     cannot do, GpuUnavailable, and TypeError where `desc` is no description or `device` none of these.
     """
-    if not is_a(desc, Description):
-        raise TypeError(f"{shown(desc)} is no description of an operator")
-    violations = desc.validate()  # at the newest level
-    if violations:
-        raise InvalidDescription(desc, violations)
+    checked_description(desc)
     arrays = checked(desc, inputs)
     work = planned(desc)
     if not work.dispatches:  # every output is absent
@@ -68,10 +74,7 @@ def run(
     target = Device.open(device)
     tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
     target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
-    programs = [
-        (_compiled(dispatch.shader or desc.OPERATOR, dispatch, target), dispatch)
-        for dispatch in work.dispatches
-    ]
+    programs = compiled(desc, work, target)
     uploads = dict(contents(desc, arrays))
     outputs = dict(tensor_names(desc, "output"))
     shared = {} if in_place is None else shared_buffers(desc, in_place)
@@ -80,6 +83,20 @@ def run(
     sizes = {name: buffer_size(outputs[name]) for name, place in places.items() if place == name}
     results = target.run(programs, uploads, sizes | dict(work.scratch), places, work.cleared)
     found = {name: array_of(tensor, results[name]) for name, tensor in outputs.items()}
+    return by_member(desc, found)
+
+
+def checked_description(desc: Description) -> None:
+    """Raises TypeError for what is no description, InvalidDescription for one that breaks rules."""
+    if not is_a(desc, Description):
+        raise TypeError(f"{shown(desc)} is no description of an operator")
+    violations = desc.validate()  # at the newest level
+    if violations:
+        raise InvalidDescription(desc, violations)
+
+
+def by_member(desc: Description, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found for each output tensor, by member; a list where that is an array of tensors."""
     return {
         member.name: [found[f"{member.name}[{i}]"] for i in range(len(getattr(desc, member.name)))]
         if member.count
@@ -131,13 +148,19 @@ def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str
         yield name, tensor_bytes(name, tensor, array)
 
 
-def _compiled(operator: str, dispatch: Dispatch, device: Device) -> bytes:
-    """The byte code, if the device has the number types that it needs."""
-    code = compiler.compile(shader(operator), dispatch.defines)
-    for feature in compiler.optional_features(code):
-        if feature not in device.optional_features:
-            raise Unsupported(f"{device.name} lacks {feature}, which {operator} needs for these data types")
-    return code
+def compiled(desc: Description, work: Work, device: Device) -> list[tuple[bytes, Dispatch]]:
+    """The dispatches with their byte code, if the device has the number types that it needs."""
+    programs = []
+    for dispatch in work.dispatches:
+        operator = dispatch.shader or desc.OPERATOR
+        code = compiler.compile(shader(operator), dispatch.defines)
+        for feature in compiler.optional_features(code):
+            if feature not in device.optional_features:
+                raise Unsupported(
+                    f"{device.name} lacks {feature}, which {operator} needs for these data types"
+                )
+        programs.append((code, dispatch))
+    return programs
 
 
 @cache

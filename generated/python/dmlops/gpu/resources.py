@@ -45,7 +45,11 @@ class Buffer:
                 pNext=dedicated, allocationSize=needs.size, memoryTypeIndex=kind
             )
             allocation = vk.vkAllocateMemory(device.handle, allocate, None)
-        except (vk.VkErrorOutOfDeviceMemory, vk.VkErrorOutOfHostMemory) as error:
+        except (
+            vk.VkErrorOutOfDeviceMemory,
+            vk.VkErrorOutOfHostMemory,
+            vk.VkErrorTooManyObjects,  # a device has a largest number of allocations
+        ) as error:
             self.close()
             raise Unsupported(f"{device.name} has no memory left for {size} bytes") from error
         self._resources.callback(vk.vkFreeMemory, device.handle, allocation, None)

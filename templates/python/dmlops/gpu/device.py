@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from itertools import accumulate
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any
 
 from ..plain import is_a, plain
@@ -37,7 +37,7 @@ class Device:
         self.limits: Any = properties.limits
         self._properties = properties  # owns the memory of limits
         self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
-        self._lock = Lock()
+        self.lock = RLock()  # held while commands are written and run
         self._process = os.getpid()
         self._pipelines: dict[bytes, Pipeline] = {}
         self._buffers: dict[str, Buffer] = {}
@@ -51,19 +51,14 @@ class Device:
             None,
         )
         self._queue = vk.vkGetDeviceQueue(self.handle, family, 0)
-        pool = vk.vkCreateCommandPool(
+        self._command_pool = vk.vkCreateCommandPool(
             self.handle,
             vk.VkCommandPoolCreateInfo(
                 flags=vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=family
             ),
             None,
         )
-        self._commands = vk.vkAllocateCommandBuffers(
-            self.handle,
-            vk.VkCommandBufferAllocateInfo(
-                commandPool=pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1
-            ),
-        )[0]
+        self._commands = self._command_buffer()
 
     @classmethod
     def open(cls, selector: Device | str | int | None = None) -> Device:
@@ -89,6 +84,17 @@ class Device:
                 names = ", ".join(name for name, _ in found)
                 raise GpuUnavailable(f"No Vulkan device {shown(selector)}; there are: {names}.")
             return _opened(found.index(chosen[0]))
+
+    def is_usable(self) -> bool:
+        """Whether this is the process that opened the device; one forked from it cannot use it."""
+        return os.getpid() == self._process
+
+    def check_process(self) -> None:
+        """Raises GpuUnavailable in a process forked from the one that opened the device."""
+        if not self.is_usable():
+            raise GpuUnavailable(
+                f"{self.name} was opened before this process was forked; open it anew with Device.open."
+            )
 
     def check_sizes(self, sizes: Iterable[int]) -> None:
         """Raises Unsupported where a buffer of so many bytes is more than a shader reaches on this device."""
@@ -127,21 +133,18 @@ class Device:
         `inputs` are the contents of buffers by name, `sizes` those of all others in bytes, of which `cleared`
         start as zeros; `outputs` gives, by name, the buffer that each is in.
         """
-        if os.getpid() != self._process:
-            raise GpuUnavailable(
-                f"{self.name} was opened before this process was forked; open it anew with Device.open."
-            )
+        self.check_process()
         self.check_sizes((*sizes.values(), *(len(data) for data in inputs.values())))
-        with self._lock, ExitStack() as bound_pipelines:
+        with self.lock, ExitStack() as bound_pipelines:
             # One buffer holds the inputs and the constants, which are uploaded, and then everything else.
             contents = [*inputs.values(), *(dispatch.constants for _, dispatch in programs)]
             lengths = [*map(len, contents), *sizes.values()]
-            *offsets, end = self._layout(lengths)
+            *offsets, end = self.layout(lengths)
             work = self._reused("work", end, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
             places = [Binding(work, at, length) for at, length in zip(offsets, lengths, strict=True)]
             named = dict(zip([*inputs, *range(len(programs)), *sizes], places, strict=True))
             wanted = [named[buffer] for buffer in outputs.values()]
-            *result_offsets, result_end = self._layout([place.size for place in wanted])
+            *result_offsets, result_end = self.layout([place.size for place in wanted])
             uploaded = offsets[len(contents)] if len(offsets) > len(contents) else end
             upload, download = self._staging("upload", uploaded), self._staging("download", result_end)
             for at, data in zip(offsets, contents, strict=False):
@@ -173,29 +176,51 @@ class Device:
 
     def upload(self, buffer: Buffer, data: Bytes) -> None:
         """Writes `data` to the start of a buffer."""
-        staging = self._staging("upload", len(data))
-        staging.mapped[: len(data)] = data
-        self.submit(lambda commands: copy(commands, staging, buffer, len(data)))
+        with self.lock:
+            staging = self._staging("upload", len(data))
+            staging.mapped[: len(data)] = data
+            self.submit(lambda commands: copy(commands, staging, buffer, len(data)))
 
-    def download(self, buffer: Buffer) -> bytearray:
-        """The bytes of a buffer."""
-        staging = self._staging("download", buffer.size)
-        self.submit(lambda commands: copy(commands, buffer, staging, buffer.size))
-        return bytearray(staging.mapped[: buffer.size])
+    def download(self, buffer: Buffer, size: int | None = None) -> bytearray:
+        """The bytes of a buffer, or the first `size` of them."""
+        length = buffer.size if size is None else size
+        with self.lock:
+            staging = self._staging("download", length)
+            self.submit(lambda commands: copy(commands, buffer, staging, length))
+            return bytearray(staging.mapped[:length])
 
     def submit(self, record: Callable[[Any], None]) -> None:
         """Runs the commands that `record` writes, and waits until the host can see what they did."""
-        begin = vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
-        vk.vkBeginCommandBuffer(self._commands, begin)
-        record(self._commands)
-        _last_barrier(self._commands)
-        vk.vkEndCommandBuffer(self._commands)
-        vk.vkQueueSubmit(
-            self._queue, 1, [vk.VkSubmitInfo(pCommandBuffers=[self._commands], commandBufferCount=1)], None
-        )
-        vk.vkQueueWaitIdle(self._queue)
+        with self.lock:
+            _write(self._commands, record, vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+            self.start(self._commands)
 
-    def _layout(self, lengths: Sequence[int]) -> list[int]:
+    def record(self, record: Callable[[Any], None]) -> Any:
+        """A command buffer of what `record` writes, to `start` any number of times and then `forget`."""
+        with self.lock:
+            commands = self._command_buffer()
+            _write(commands, record)
+            return commands
+
+    def start(self, commands: Any) -> None:
+        """Runs a command buffer, and waits until the host can see what it did."""
+        with self.lock:
+            submission = vk.VkSubmitInfo(pCommandBuffers=[commands], commandBufferCount=1)
+            vk.vkQueueSubmit(self._queue, 1, [submission], None)
+            vk.vkQueueWaitIdle(self._queue)
+
+    def forget(self, commands: Any) -> None:
+        """Frees a command buffer."""
+        with self.lock:
+            vk.vkFreeCommandBuffers(self.handle, self._command_pool, 1, [commands])
+
+    def _command_buffer(self) -> Any:
+        allocate = vk.VkCommandBufferAllocateInfo(
+            commandPool=self._command_pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1
+        )
+        return vk.vkAllocateCommandBuffers(self.handle, allocate)[0]
+
+    def layout(self, lengths: Sequence[int]) -> list[int]:
         """Where each piece starts in a buffer that holds all of them, and where the next one would."""
         step = max(self.limits.minStorageBufferOffsetAlignment, self.limits.minUniformBufferOffsetAlignment)
         return list(accumulate((-(-length // step) * step for length in lengths), initial=0))
@@ -214,6 +239,14 @@ class Device:
             kept.close()
         self._buffers[use] = Buffer(self, size, *memory)
         return self._buffers[use]
+
+
+def _write(commands: Any, record: Callable[[Any], None], usage: int = 0) -> None:
+    """Fills a command buffer anew."""
+    vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo(flags=usage))
+    record(commands)
+    _last_barrier(commands)
+    vk.vkEndCommandBuffer(commands)
 
 
 def copy(

@@ -1,0 +1,482 @@
+"""Several operators in one submission, over arrays that stay on the device.
+
+Operators are recorded as they are called, and submitted together when a result is read. A barrier stands only
+where an operator uses a buffer that one since the last barrier wrote, or writes one that it used.
+
+Memory comes in size classes. Within a recording, scratch and outputs whose handles are gone lend their memory
+to later outputs, which a replay does in the same order. All other memory that a recording uses stays as it is
+until the recording is gone, since a replay reads and writes it again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from types import TracebackType
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+
+from ..arrays import checked, fitting
+from ..description import Description
+from ..plain import is_a
+from ..quoting import shown
+from ..tensor import TensorDesc
+from ..tensor_rules import check_structure, check_values, is_sound
+from ..value import WRONG_TYPE
+from ..violation import Violation
+from . import by_member, checked_description, compiled, planned, shared_buffers
+from .device import Device, barrier, clear
+from .errors import Unsupported
+from .memory import array_of, buffer_size, tensor_bytes
+from .resources import Binding, BoundPipeline, Buffer
+from .work import Dispatch, Work, tensor_names
+
+_SMALLEST_CLASS = 256
+_CLASSES_PER_OCTAVE = 4
+
+
+class Array:
+    """A tensor in a buffer on the device of a session; `tensor` says how it lies there."""
+
+    def __init__(self, session: Session, memory: _Memory, tensor: TensorDesc) -> None:
+        self.tensor = tensor
+        self._session = session
+        self._memory = memory
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The logical array: what is recorded runs first if it uses the buffer.
+
+        Raises ValueError once the session is closed.
+        """
+        return self._session._read(self)
+
+    def write(self, values: np.ndarray[Any, Any]) -> None:
+        """Replaces the contents: what is recorded runs first if it uses the buffer.
+
+        Raises ValueError for an array that does not fit the tensor, and once the session is closed.
+        """
+        self._session._write(self, values)
+
+    def __repr__(self) -> str:
+        return f"Array({self.tensor!r})"
+
+
+class Recording:
+    """Commands that a session has run once, for `replay` to run them again over the same buffers.
+
+    The handles that it read and wrote stay what they are: `write` new contents into its inputs, replay, and
+    read its outputs. An input that was changed in place is changed again. It holds its memory until it is
+    gone or its session is closed.
+    """
+
+    def __init__(self, session: Session, commands: Any) -> None:
+        self._session = session
+        self._commands = commands
+
+    def replay(self) -> None:
+        """Runs the commands again, after all that has been recorded.
+
+        Raises ValueError once the session is closed.
+        """
+        self._session._replay(self._commands)
+
+
+class Session:
+    """Records operators, and runs them on one device over arrays that stay there.
+
+    `run` is called as `gpu.run` is, with handles in place of arrays; `array` makes them of NumPy arrays, and
+    their `numpy` reads them back. `device` is as for `gpu.run`. Use it in a `with` statement: `close` gives
+    all memory back. Calls from several threads take turns. A call that raises leaves the session as it was.
+    """
+
+    def __init__(self, device: Device | str | int | None = None) -> None:
+        self._device = Device.open(device)
+        self._closed = False
+        self._memories: set[_Memory] = set()
+        self._sealed: set[_Sealed] = set()
+        self._free: defaultdict[int, deque[_Memory]] = defaultdict(deque)
+        self._gone: deque[Callable[[], None]] = deque()  # to do for handles and recordings that are gone
+        self._pending = _Pending()
+
+    @property
+    def allocated(self) -> int:
+        """The bytes of device memory that arrays and scratch buffers take, those kept for reuse included."""
+        return sum(memory.buffer.size for memory in self._memories)
+
+    def array(self, values: np.ndarray[Any, Any], tensor: TensorDesc | None = None) -> Array:
+        """Uploads an array; `tensor` is its layout, packed if none is given.
+
+        Raises ValueError where the array does not fit the tensor, and Unsupported where the device has no
+        room for it.
+        """
+        if tensor is None:
+            if not is_a(values, np.ndarray):
+                raise ValueError(f"the array must be a NumPy array; it is {shown(values)}")
+            tensor = TensorDesc.of(values)
+        _check_tensor(tensor)
+        content = tensor_bytes("the array", tensor, fitting("the array", tensor, values))
+        with self._turn():
+            self._device.check_sizes([len(content)])
+            memory = self._take(len(content))
+            made = self._handle(memory, tensor)
+            self._device.upload(memory.buffer, content)
+            return made
+
+    def run(
+        self,
+        desc: Description,
+        inputs: Mapping[str, Any],
+        in_place: str | Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Records an operator, and gives the handles of its outputs by name.
+
+        A tensor of the description may be another view of its handle's buffer, say of other sizes or with
+        strides of 0: it must have the same data type, and no more bytes than the handle's tensor; ValueError
+        otherwise. Bytes between elements are undefined. An array changed in place has its new contents under
+        the handle of the input, too. Beyond that, `desc`, `in_place` and the errors are those of `gpu.run`.
+        """
+        checked_description(desc)
+        arrays = checked(desc, inputs, self._bound)
+        work = planned(desc)
+        if not work.dispatches:  # every output is absent
+            return {}
+        programs = compiled(desc, work, self._device)
+        given = {name: _entry(arrays, name) for name, _ in tensor_names(desc, "input")}
+        outputs = dict(tensor_names(desc, "output"))
+        shared = {} if in_place is None else shared_buffers(desc, in_place)
+        _check_shared(desc, given, shared, work.cleared)
+        with self._turn():
+            made = self._record(desc, work, programs, given, shared)
+            return by_member(desc, {name: self._handle(made[name], outputs[name]) for name in outputs})
+
+    def submit(self) -> Recording:
+        """Runs what has been recorded since the last submission, waits for it, and gives it for replays.
+
+        Reading a result does the same where it has to, but keeps no recording.
+        """
+        with self._turn():
+            if not self._pending.operators:
+                raise ValueError("nothing has been recorded since the last submission")
+            sealed = _Sealed(self._device, self._pending)
+            self._sealed.add(sealed)
+            self._pending = _Pending()
+            recording = Recording(self, sealed.commands)
+            finalize(recording, self._gone.append, partial(self._forget, sealed))
+            self._device.start(sealed.commands)
+            return recording
+
+    def close(self) -> None:
+        """Gives all memory back; what was recorded and not submitted never runs."""
+        if not self._device.is_usable():  # in a forked process there is nothing to free
+            return
+        with self._device.lock:
+            self._closed = True
+            for sealed in self._sealed:
+                sealed.close()
+            for memory in self._memories:
+                memory.buffer.close()
+            self._sealed.clear()
+            self._memories.clear()
+            self._free.clear()
+            self._gone.clear()
+            self._pending = _Pending()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Alone on the device. GpuUnavailable in a forked process, ValueError once the session is closed."""
+        self._device.check_process()  # first, as the lock may be held for ever there
+        with self._device.lock:
+            if self._closed:
+                raise ValueError("the session is closed")
+            yield
+
+    def _bound(self, name: str, tensor: TensorDesc, given: Any) -> Array:
+        """The handle of an input, if its buffer can be what the description says."""
+        if not is_a(given, Array):
+            raise ValueError(
+                f"{name} must be an array of the session, made by Session.array or run; it is {shown(given)}"
+            )
+        handle: Array = given
+        if handle._session is not self:
+            raise ValueError(f"{name} is an array of another session")
+        if tensor.DataType != handle.tensor.DataType:
+            raise ValueError(
+                f"{name} has elements of {tensor.DataType.name}; "
+                f"the array bound to it has {handle.tensor.DataType.name}"
+            )
+        if tensor.size_in_bytes > handle.tensor.size_in_bytes:
+            raise ValueError(
+                f"{name} reaches over {tensor.size_in_bytes} bytes; "
+                f"the array bound to it has {handle.tensor.size_in_bytes}"
+            )
+        return handle
+
+    def _record(
+        self,
+        desc: Description,
+        work: Work,
+        programs: Sequence[tuple[bytes, Dispatch]],
+        given: Mapping[str, Array],
+        shared: Mapping[str, str],
+    ) -> dict[str, _Memory]:
+        """Adds the operator to what is pending; the memory of its outputs by name."""
+        tensors = {**dict(tensor_names(desc, "input")), **dict(tensor_names(desc, "output"))}
+        sizes = {name: buffer_size(tensor) for name, tensor in tensors.items()} | dict(work.scratch)
+        self._device.check_sizes(sizes.values())
+        memories = {name: handle._memory for name, handle in given.items()}
+        memories |= {name: memories[source] for name, source in shared.items()}
+        taken: list[_Memory] = []
+        try:
+            for name in [name for name in sizes if name not in memories]:
+                memories[name] = self._take(sizes[name], self._pending)
+                taken.append(memories[name])
+        except BaseException:
+            for memory in taken:
+                self._settle(memory)
+            raise
+        places = {name: Binding(memories[name].buffer, 0, sizes[name]) for name in sizes}
+        written = {id(memories[name]) for name in sizes if name not in given}
+        used = {id(memory) for memory in memories.values()}
+        waits = self._pending.waits(used - written, written)
+        self._pending.operators.append(_Operator(programs, places, work.cleared, waits))
+        for memory in memories.values():
+            self._pending.hold(memory)
+        for name in work.scratch:
+            self._settle(memories[name])
+        return memories
+
+    def _handle(self, memory: _Memory, tensor: TensorDesc) -> Array:
+        made = Array(self, memory, tensor)
+        memory.handles += 1
+        finalize(made, self._gone.append, partial(self._let_go, memory))
+        return made
+
+    def _let_go(self, memory: _Memory) -> None:
+        memory.handles -= 1
+        self._settle(memory)
+
+    def _forget(self, sealed: _Sealed) -> None:
+        sealed.close()
+        self._sealed.discard(sealed)
+        for memory in sealed.memories:
+            memory.recordings -= 1
+            self._settle(memory)
+
+    def _settle(self, memory: _Memory) -> None:
+        """Lends out memory that nothing needs any more: to all, or to the recording that it was taken for."""
+        if memory.handles:
+            return
+        if memory.recordings == 0:
+            self._free[memory.buffer.size].append(memory)
+        elif memory.recordings == 1 and memory.taken_by is self._pending:
+            self._pending.free[memory.buffer.size].append(memory)
+
+    def _take(self, size: int, pending: _Pending | None = None) -> _Memory:
+        """Memory of at least `size` bytes that nothing uses but the recording that it is taken for."""
+        while self._gone:
+            self._gone.popleft()()
+        wanted = _size_class(size)
+        pools = [self._free] if pending is None else [pending.free, self._free]
+        for pool in pools:
+            if pool[wanted]:
+                memory = pool[wanted].popleft()
+                break
+        else:
+            memory = self._allocate(wanted)
+        memory.taken_by = pending
+        return memory
+
+    def _allocate(self, size: int) -> _Memory:
+        """New memory; where there is none left, after freeing all that is only kept for reuse."""
+        try:
+            buffer = self._device.buffer(size)
+        except Unsupported:
+            for kept in self._free.values():
+                for memory in kept:
+                    memory.buffer.close()
+                self._memories.difference_update(kept)
+                kept.clear()
+            buffer = self._device.buffer(size)
+        memory = _Memory(buffer)
+        self._memories.add(memory)
+        return memory
+
+    def _read(self, handle: Array) -> np.ndarray[Any, Any]:
+        with self._turn():
+            self._finish(handle._memory)
+            content = self._device.download(handle._memory.buffer, buffer_size(handle.tensor))
+        return array_of(handle.tensor, content)
+
+    def _write(self, handle: Array, values: Any) -> None:
+        content = tensor_bytes("the array", handle.tensor, fitting("the array", handle.tensor, values))
+        with self._turn():
+            self._finish(handle._memory)
+            self._device.upload(handle._memory.buffer, content)
+
+    def _replay(self, commands: Any) -> None:
+        with self._turn():
+            if self._pending.operators:
+                self.submit()
+            self._device.start(commands)
+
+    def _finish(self, memory: _Memory) -> None:
+        """Runs what is recorded, if it uses this memory."""
+        if id(memory) in self._pending.memories:
+            self.submit()
+
+
+@dataclass(eq=False)
+class _Memory:
+    """A buffer, and how many handles and recordings need it."""
+
+    buffer: Buffer
+    handles: int = 0
+    recordings: int = 0
+    taken_by: _Pending | None = None
+
+
+@dataclass(frozen=True)
+class _Operator:
+    """Compiled dispatches of an operator and the buffers that they name; `waits`: a barrier comes first."""
+
+    programs: Sequence[tuple[bytes, Dispatch]]
+    places: Mapping[str, Binding]
+    cleared: Iterable[str]
+    waits: bool
+
+
+@dataclass(eq=False)
+class _Pending:
+    """What has been recorded and not submitted.
+
+    `free` is memory that only earlier ones of its operators use. `read` and `written` name the memory that
+    has been used since the last barrier between operators.
+    """
+
+    operators: list[_Operator] = field(default_factory=list)
+    memories: dict[int, _Memory] = field(default_factory=dict)
+    free: defaultdict[int, deque[_Memory]] = field(default_factory=lambda: defaultdict(deque))
+    read: set[int] = field(default_factory=set)
+    written: set[int] = field(default_factory=set)
+
+    def waits(self, read: set[int], written: set[int]) -> bool:
+        """Whether an operator that reads and writes this memory has to wait for those before it."""
+        needed = bool(written & (self.read | self.written) or read & self.written)
+        if needed:
+            self.read, self.written = set(), set()
+        self.read |= read
+        self.written |= written
+        return needed
+
+    def hold(self, memory: _Memory) -> None:
+        """Counts the recording once among what needs the memory."""
+        if id(memory) not in self.memories:
+            self.memories[id(memory)] = memory
+            memory.recordings += 1
+
+
+class _Sealed:
+    """What a recording holds on the device: a command buffer, bound pipelines and their constants."""
+
+    def __init__(self, device: Device, pending: _Pending) -> None:
+        self.memories = list(pending.memories.values())
+        self._resources = ExitStack()
+        try:
+            self.commands = self._prepare(device, pending.operators)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self, device: Device, operators: Sequence[_Operator]) -> Any:
+        constants = [dispatch.constants for one in operators for _, dispatch in one.programs]
+        *offsets, end = device.layout(list(map(len, constants)))
+        content = bytearray(end)
+        for at, data in zip(offsets, constants, strict=True):
+            content[at : at + len(data)] = data
+        buffer = device.buffer(end)
+        self._resources.callback(buffer.close)
+        device.upload(buffer, content)
+        uniforms = (Binding(buffer, at, len(data)) for at, data in zip(offsets, constants, strict=True))
+
+        def bound(one: _Operator, code: bytes, dispatch: Dispatch) -> BoundPipeline:
+            bindings = [*(one.places[name] for name in dispatch.buffers), next(uniforms)]
+            pipeline = device.pipeline(code, len(dispatch.buffers))
+            return self._resources.enter_context(pipeline.bind(bindings))
+
+        pipelines = [[bound(one, *program) for program in one.programs] for one in operators]
+
+        def record(commands: Any) -> None:
+            for one, own in zip(operators, pipelines, strict=True):
+                if one.waits:
+                    barrier(commands)
+                for name in one.cleared:
+                    clear(commands, one.places[name])
+                if one.cleared:
+                    barrier(commands)
+                for (_, dispatch), pipeline in zip(one.programs, own, strict=True):
+                    if dispatch.waits:
+                        barrier(commands)
+                    pipeline.record(commands, (*dispatch.groups, 1))
+
+        commands = device.record(record)
+        self._resources.callback(device.forget, commands)
+        return commands
+
+    def close(self) -> None:
+        self._resources.close()
+
+
+def _size_class(size: int) -> int:
+    """The bytes to allocate for `size`: less than a quarter more, so that few different sizes are kept."""
+    step = max(_SMALLEST_CLASS, (1 << (size - 1).bit_length()) // (2 * _CLASSES_PER_OCTAVE))
+    return -(-size // step) * step
+
+
+def _check_tensor(tensor: TensorDesc) -> None:
+    """Raises ValueError for what is no tensor that an operator could read."""
+    if not is_a(tensor, TensorDesc) or tensor._state & WRONG_TYPE:
+        raise ValueError(f"{shown(tensor)} does not describe a tensor")
+    if not is_sound(tensor, True):
+        violations: list[Violation] = []
+        check_structure(tensor, "the tensor", True, violations)
+        if not violations:
+            check_values(tensor, "the tensor", True, violations)
+        raise ValueError("; ".join(map(str, violations)) or f"{shown(tensor)} does not describe a tensor")
+
+
+def _entry(arrays: Mapping[str, Any], name: str) -> Array:
+    """The handle of a tensor, whose name is as "InputTensor" or "InputTensors[1]"."""
+    member, _, number = name.partition("[")
+    found: Array = arrays[member][int(number.rstrip("]"))] if number else arrays[member]
+    return found
+
+
+def _check_shared(
+    desc: Description, given: Mapping[str, Array], shared: Mapping[str, str], cleared: Iterable[str]
+) -> None:
+    """Raises where an output cannot take over the memory of an input, as another use of it goes on."""
+    inputs = dict(tensor_names(desc, "input"))
+    for output, source in shared.items():
+        if output in cleared:
+            raise Unsupported(f"{desc.OPERATOR} starts from an {output} of zeros, so it cannot run in place")
+        if given[source].tensor.size_in_bytes < dict(tensor_names(desc, "output"))[output].size_in_bytes:
+            raise ValueError(f"{output} has more bytes than the array bound to {source}")
+        for name, handle in given.items():
+            if handle._memory is not given[source]._memory or name == source:
+                continue
+            same = inputs[name].Sizes, inputs[name].element_strides
+            if name not in desc.IN_PLACE or same != (inputs[source].Sizes, inputs[source].element_strides):
+                raise ValueError(f"{output} cannot take the buffer of {source}: {name} is another view of it")
