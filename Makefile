@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
-.PHONY: generate check docs lint test bench install dist fuzz sweep shaders clean
+.PHONY: generate check docs lint test bench bench-gpu install dist fuzz sweep shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -33,6 +33,11 @@ test: $(READY)              ## everything that CI runs, shaders on software Vulk
 
 bench: $(READY)             ## figures as ratios in one run
 	$(BIN)/python -m bench
+
+bench-gpu: $(READY)         ## figures of the shaders, beside torch where it is installed, in build/bench
+	@mkdir -p build/bench
+	$(BIN)/python bench/gpu.py build/bench --json build/bench/gpu.json --plot build/bench/gpu.svg
+	$(BIN)/python bench/gpu_session.py build/bench --json build/bench/session.json
 
 install:                    ## dmlops.h, shaders, CMake package and pkg-config file into PREFIX, below DESTDIR if given
 	cmake -S . -B build/install

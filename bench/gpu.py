@@ -1,12 +1,13 @@
 """Speed of the shaders on a GPU, beside torch where that is installed.
 
-    python bench/gpu.py FOLDER --compile-only     # where there is a shader compiler: fills FOLDER with SPIR-V
-    python bench/gpu.py FOLDER [--only TEXT ...] [--sweep] [--json FILE]
+    python bench/gpu.py [FOLDER] --compile-only     # where there is a shader compiler: fills FOLDER with SPIR-V
+    python bench/gpu.py [FOLDER] [--only TEXT ...] [--sweep] [--json FILE] [--plot FILE]
 
 The second needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi; FOLDER replaces the
-compiler.
+compiler. A driver that runs on the CPU gets the small cases alone, once: that shows that all of this works,
+and nothing of speed.
 
-GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
+The ceiling is a copy of buffers by the device, in the same run. GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
 only what is chosen. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch runs as a
 CUDA graph. Calls take turns over several copies of the tensors, more than a cache holds. Results are compared
 with those of torch, without it of the reference, before they are timed.
@@ -22,11 +23,12 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -39,6 +41,8 @@ from dmlops.gpu.work import Dispatch, Work, tensor_names
 
 ROTATED_BYTES = 600 << 20
 RUNS, CALLS = 5, 20
+LARGE, SMALL = 4096, 64  # sides of square tensors
+SMALL_BYTES = 4 << 20
 SWEEP = list(itertools.product((128, 256, 512, 1024), (16, 32, 64)))  # threads in a group, bytes in flight
 
 Torch = Callable[..., Any]
@@ -143,6 +147,7 @@ def gathers() -> Iterator[Case]:
     ):
         for element_size, index_size, pattern in itertools.product((2, 4), (4, 8), ("random", "sorted")):
             yield elements(name, sizes, axis, element_size, index_size, pattern)
+    yield elements("64_ax1", (SMALL, SMALL), 1, 4, 4, "random")
     for name, axis in (("4k2_ax1", 1), ("4k2_ax0", 0)):
         yield elements(name, (4096, 4096), axis, 1, 4, "random")
         yield elements(name, (4096, 4096), axis, 8, 8, "random")
@@ -160,8 +165,12 @@ def gathers() -> Iterator[Case]:
         )  # fmt: skip
 
 
-def others() -> Iterator[Case]:
-    square = (4096, 4096)
+def others(side: int = LARGE) -> Iterator[Case]:
+    square = (side, side)
+    margin = max(1, side // 85)  # of slices
+    inner = side - 2 * margin
+    around = max(1, side // 128)
+    sized = "" if side == LARGE else f"{side} "
 
     def case(
         name: str,
@@ -191,57 +200,60 @@ def others() -> Iterator[Case]:
         one = {"InputTensor": whole}, {"OutputTensor": whole}
         pair = {"ATensor": whole, "BTensor": whole}, {"OutputTensor": whole}
         row = {"ATensor": whole, "BTensor": tensor(square, data_type, (0, 1))}, {"OutputTensor": whole}
-        yield case(f"add {data_type}", "ELEMENT_WISE_ADD", *pair, lambda torch, a, b: a + b)
-        yield case(f"add row {data_type}", "ELEMENT_WISE_ADD", *row, lambda torch, a, b: a + b[:1])
-        yield case(f"exp {data_type}", "ELEMENT_WISE_EXP", *one, lambda torch, x: torch.exp(x))
-        yield case(f"tanh {data_type}", "ELEMENT_WISE_TANH", *one, lambda torch, x: torch.tanh(x))
-        yield case(f"relu {data_type}", "ACTIVATION_RELU", *one, lambda torch, x: torch.relu(x))
-        yield case(f"gelu {data_type}", "ACTIVATION_GELU", *one, lambda torch, x: torch.nn.functional.gelu(x))
+        yield case(f"add {sized}{data_type}", "ELEMENT_WISE_ADD", *pair, lambda torch, a, b: a + b)
+        yield case(f"add row {sized}{data_type}", "ELEMENT_WISE_ADD", *row, lambda torch, a, b: a + b[:1])
+        yield case(f"exp {sized}{data_type}", "ELEMENT_WISE_EXP", *one, lambda torch, x: torch.exp(x))
+        yield case(f"tanh {sized}{data_type}", "ELEMENT_WISE_TANH", *one, lambda torch, x: torch.tanh(x))
+        yield case(f"relu {sized}{data_type}", "ACTIVATION_RELU", *one, lambda torch, x: torch.relu(x))
+        yield case(
+            f"gelu {sized}{data_type}", "ACTIVATION_GELU", *one, lambda torch, x: torch.nn.functional.gelu(x)
+        )
         other = "float16" if data_type == "float32" else "float32"
         yield case(
-            f"cast {data_type}", "CAST", one[0], {"OutputTensor": tensor(square, other)},
+            f"cast {sized}{data_type}", "CAST", one[0], {"OutputTensor": tensor(square, other)},
             lambda torch, x, other=other: x.to(getattr(torch, other)),
         )  # fmt: skip
         yield case(
-            f"transposed {data_type}", "ELEMENT_WISE_IDENTITY",
-            {"InputTensor": tensor(square, data_type, (1, 4096))}, one[1], lambda torch, x: x.contiguous(),
+            f"transposed {sized}{data_type}", "ELEMENT_WISE_IDENTITY",
+            {"InputTensor": tensor(square, data_type, (1, side))}, one[1], lambda torch, x: x.contiguous(),
         )  # fmt: skip
         for axes in ((1,), (0,), (0, 1)):
             kept = [1 if d in axes else size for d, size in enumerate(square)]
             yield case(
-                f"sum {axes} {data_type}", "REDUCE", one[0], {"OutputTensor": tensor(kept, data_type)},
+                f"sum {axes} {sized}{data_type}", "REDUCE", one[0], {"OutputTensor": tensor(kept, data_type)},
                 lambda torch, x, axes=axes: torch.sum(x, axes, keepdim=True), Function="SUM", Axes=list(axes),
             )  # fmt: skip
         yield case(
-            f"argmax {data_type}", "ARGMAX", one[0], {"OutputTensor": tensor((4096, 1), "int64")},
+            f"argmax {sized}{data_type}", "ARGMAX", one[0], {"OutputTensor": tensor((side, 1), "int64")},
             lambda torch, x: torch.argmax(x, 1, keepdim=True), Axes=[1], AxisDirection="INCREASING",
         )  # fmt: skip
-        for sizes in (square, (65536, 256)):
+        for sizes in (square, (16 * side, 256)):
             rows = {"InputTensor": tensor(sizes, data_type)}, {"OutputTensor": tensor(sizes, data_type)}
             yield case(
-                f"softmax {sizes[1]} {data_type}", "ACTIVATION_SOFTMAX1", *rows,
+                f"softmax {sizes[1]} {sized}{data_type}", "ACTIVATION_SOFTMAX1", *rows,
                 lambda torch, x: torch.softmax(x, 1), Axes=[1],
             )  # fmt: skip
         yield case(
-            f"cumsum {data_type}", "CUMULATIVE_SUMMATION", *one, lambda torch, x: torch.cumsum(x, 1),
+            f"cumsum {sized}{data_type}", "CUMULATIVE_SUMMATION", *one, lambda torch, x: torch.cumsum(x, 1),
             Axis=1, AxisDirection="INCREASING", HasExclusiveSum=False,
         )  # fmt: skip
         yield case(
-            f"slice {data_type}", "SLICE1", one[0], {"OutputTensor": tensor((4000, 2000), data_type)},
-            lambda torch, x: x[48:4048, 48:4048:2].contiguous(),
-            InputWindowOffsets=[48, 48], InputWindowSizes=[4000, 4000], InputWindowStrides=[1, 2],
+            f"slice {sized}{data_type}", "SLICE1", one[0], {"OutputTensor": tensor((inner, inner // 2), data_type)},
+            lambda torch, x: x[margin : margin + inner, margin : margin + inner : 2].contiguous(),
+            InputWindowOffsets=[margin] * 2, InputWindowSizes=[inner] * 2, InputWindowStrides=[1, 2],
         )  # fmt: skip
+        padded = tensor((side + 2 * around,) * 2, data_type)
         yield case(
-            f"padding {data_type}", "PADDING1", one[0], {"OutputTensor": tensor((4160, 4160), data_type)},
-            lambda torch, x: torch.nn.functional.pad(x, (32, 32, 32, 32)), PaddingMode="CONSTANT",
+            f"padding {sized}{data_type}", "PADDING1", one[0], {"OutputTensor": padded},
+            lambda torch, x: torch.nn.functional.pad(x, (around,) * 4), PaddingMode="CONSTANT",
             PaddingValueDataType=data_type.upper(), PaddingValue=0.0,
-            StartPadding=[32, 32], EndPadding=[32, 32],
+            StartPadding=[around] * 2, EndPadding=[around] * 2,
         )  # fmt: skip
         yield case(
-            f"top 16 of 4096 {data_type}", "TOP_K1", one[0],
+            f"top 16 of {side} {data_type}", "TOP_K1", one[0],
             {
-                "OutputValueTensor": tensor((4096, 16), data_type),
-                "OutputIndexTensor": tensor((4096, 16), "uint32"),
+                "OutputValueTensor": tensor((side, 16), data_type),
+                "OutputIndexTensor": tensor((side, 16), "uint32"),
             },
             lambda torch, x: torch.topk(x, 16, 1)[0], Axis=1, K=16, AxisDirection="DECREASING",
         )  # fmt: skip
@@ -285,14 +297,15 @@ def products() -> Iterator[Case]:
         stride: int,
         data_type: str,
         groups: int = 1,
+        images: int = 32,
     ) -> Case:
         padding, result = window // 2, -(-size // stride)
         return case(
             f"convolution {name} {data_type}", "CONVOLUTION",
             {
-                "InputTensor": tensor((32, channels, size, size), data_type),
+                "InputTensor": tensor((images, channels, size, size), data_type),
                 "FilterTensor": tensor((filters, channels // groups, window, window), data_type),
-                "OutputTensor": tensor((32, filters, result, result), data_type),
+                "OutputTensor": tensor((images, filters, result, result), data_type),
             },
             lambda torch, x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups),
             Mode="CROSS_CORRELATION", Direction="FORWARD", Strides=[stride] * 2, Dilations=[1, 1],
@@ -300,6 +313,8 @@ def products() -> Iterator[Case]:
         )  # fmt: skip
 
     for data_type in ("float32", "float16"):
+        yield product("64", 64, 64, 64, data_type)
+        yield convolution("3x3 16-16 14x14", 16, 14, 16, 3, 1, data_type, images=1)
         for size in (1024, 2048, 4096):
             yield product(str(size), size, size, size, data_type)
         yield product("4096 turned", 4096, 4096, 4096, data_type, turned=True)
@@ -321,6 +336,7 @@ def products() -> Iterator[Case]:
 def cases() -> Iterator[Case]:
     yield from gathers()
     yield from others()
+    yield from others(SMALL)
     yield from products()
 
 
@@ -352,12 +368,12 @@ def settings(case: Case, sweep: bool) -> dict[str, Work]:
 
 
 class VulkanTimer:
-    """Times dispatches on a device."""
+    """Times dispatches on a device: the median of `runs` of `calls` calls each."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: Any, runs: int, calls: int) -> None:
         from dmlops.gpu.vulkan_api import vk
 
-        self._vk, self._device = vk, device
+        self._vk, self._device, self._runs, self._calls = vk, device, runs, calls
         self._pool = vk.vkCreateQueryPool(
             device.handle, vk.VkQueryPoolCreateInfo(queryType=vk.VK_QUERY_TYPE_TIMESTAMP, queryCount=2), None
         )
@@ -371,19 +387,36 @@ class VulkanTimer:
         def record(commands: Any) -> None:
             vk.vkCmdResetQueryPool(commands, self._pool, 0, 2)
             vk.vkCmdWriteTimestamp(commands, vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, self._pool, 0)
-            for number in range(CALLS):
+            for number in range(self._calls):
                 calls[number % len(calls)](commands)
                 barrier(commands)
             vk.vkCmdWriteTimestamp(commands, vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, self._pool, 1)
 
         times = []
-        for _ in range(1 + RUNS):
+        for _ in range(1 + self._runs):
             self._device.submit(record)
             ticks = vk.ffi.new("uint64_t[2]")
             flags = vk.VK_QUERY_RESULT_64_BIT | vk.VK_QUERY_RESULT_WAIT_BIT
             vk.vkGetQueryPoolResults(self._device.handle, self._pool, 0, 2, 16, ticks, 8, flags)
-            times.append((ticks[1] - ticks[0]) * self._device.limits.timestampPeriod * 1e-9 / CALLS)
+            times.append((ticks[1] - ticks[0]) * self._device.limits.timestampPeriod * 1e-9 / self._calls)
         return float(statistics.median(times[1:]))
+
+
+def is_software(device: Any) -> bool:
+    """Whether the device is a driver that runs on the CPU."""
+    from dmlops.gpu.vulkan_api import vk
+
+    return bool(device.type == vk.VK_PHYSICAL_DEVICE_TYPE_CPU)
+
+
+def copied(device: Any, timer: VulkanTimer, size: int) -> float:
+    """GB/s, read and written, of copies between two buffers of that many bytes."""
+    from dmlops.gpu.device import copy
+
+    with ExitStack() as cleanup:
+        source, target = (cleanup.enter_context(closing(device.buffer(size))) for _ in range(2))
+        call = partial(copy, source=source, target=target, size=size)
+        return 2 * size / timer.seconds([call]) / 1e9
 
 
 def copies(case: Case) -> int:
@@ -395,6 +428,7 @@ def on_vulkan(
     chosen: dict[str, Work],
     folder: Path,
     device: Any,
+    timer: VulkanTimer,
     arrays: dict[str, np.ndarray],
     expected: np.ndarray,
 ) -> dict[str, float]:
@@ -406,7 +440,7 @@ def on_vulkan(
     contents = dict(gpu.contents(desc, arrays))
     outputs = dict(tensor_names(desc, "output"))
     first = next(iter(outputs))
-    timer, speeds = VulkanTimer(device), {}
+    speeds: dict[str, float] = {}
     with ExitStack() as cleanup:
 
         def buffer(size: int) -> Any:
@@ -504,11 +538,59 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
     return result, float(case.bytes_moved / statistics.median(times[1:]) / 1e9)
 
 
+def measured(case: Case, arguments: argparse.Namespace, device: Any, timer: VulkanTimer) -> dict[str, Any]:
+    """GB/s of each setting, and of torch, None without it."""
+    arrays = case.arrays()
+    compared = on_torch(case, arrays)
+    if compared:
+        expected, torch_speed = compared
+    else:
+        expected = next(iter(reference.run(case.describe(), arrays).values()))
+        torch_speed = None
+    chosen = settings(case, arguments.sweep)
+    speeds = on_vulkan(case, chosen, arguments.folder, device, timer, arrays, expected)
+    beside = (
+        f"torch {torch_speed:6.0f}  ratio {max(speeds.values()) / torch_speed:4.2f}" if torch_speed else ""
+    )
+    settings_ = (f"{name} {speed:6.0f}" for name, speed in speeds.items())
+    print(f"{case.name:32}", *settings_, beside, flush=True)
+    return {**speeds, "torch": torch_speed}
+
+
+def plotted(device: str, ceiling: float, results: dict[str, dict[str, Any]]) -> str:
+    """An SVG: for each case a bar as long as the speed beside torch, or without torch beside the ceiling."""
+    unit, left, line = 160, 260, 16  # of a ratio of 1, of the names, of a bar
+    rows, widest = [], left + 4 * unit
+    for number, (name, speeds) in enumerate(results.items()):
+        own = max(speed for setting, speed in speeds.items() if setting != "torch")
+        ratio = own / (speeds["torch"] or ceiling)
+        top = 40 + number * line
+        length = min(ratio, 3.5) * unit
+        fill = "#2a7" if ratio >= 0.9 else "#d80"
+        rows.append(
+            f'<text x="{left - 8}" y="{top + 11}" text-anchor="end">{escape(name)}</text>'
+            f'<rect x="{left}" y="{top}" width="{length:.1f}" height="{line - 4}" fill="{fill}"/>'
+            f'<text x="{left + length + 6:.1f}" y="{top + 11}">{ratio:.2f}</text>'
+        )
+    height = 48 + line * len(results)
+    beside = "torch" if any(one["torch"] for one in results.values()) else "a copy"
+    title = escape(f"{device}: speed beside {beside}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {widest} {height}" '
+        f'font-family="sans-serif" font-size="11">\n<title>{title}</title>\n'
+        f'<rect width="100%" height="100%" fill="#fff"/>\n<text x="8" y="20" font-size="14">{title}</text>\n'
+        f'<line x1="{left + unit}" x2="{left + unit}" y1="32" y2="{height}" stroke="#888"/>\n'
+        + "\n".join(rows)
+        + "\n</svg>\n"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, help="compiled shaders")
+    folder = Path("build/bench")
+    parser.add_argument("folder", type=Path, nargs="?", default=folder, help="compiled shaders (%(default)s)")
     parser.add_argument("--compile-only", action="store_true", help="fill the folder and stop")
     parser.add_argument(
         "--only", nargs="+", default=[""], metavar="TEXT", help="cases whose names contain a TEXT"
@@ -518,6 +600,7 @@ def main() -> None:
     )
     parser.add_argument("--device", help="part of the Vulkan device's name")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them here, as SVG")
     arguments = parser.parse_args()
     wanted = [case for case in cases() if any(text in case.name for text in arguments.only)]
 
@@ -531,29 +614,24 @@ def main() -> None:
     from dmlops.gpu.device import Device
 
     device = Device.open(arguments.device)
-    print(device.name)
-    results = {}
-    for case in wanted:
-        arrays = case.arrays()
-        compared = on_torch(case, arrays)
-        if compared:
-            expected, torch_speed = compared
-        else:
-            expected = next(iter(reference.run(case.describe(), arrays).values()))
-            torch_speed = None
-        chosen = settings(case, arguments.sweep)
-        speeds = on_vulkan(case, chosen, arguments.folder, device, arrays, expected)
-        results[case.name] = {**speeds, "torch": torch_speed}
-        beside = (
-            f"torch {torch_speed:6.0f}  ratio {max(speeds.values()) / torch_speed:4.2f}"
-            if torch_speed
-            else ""
-        )
+    if is_software(device):
         print(
-            f"{case.name:28}", *(f"{name} {speed:6.0f}" for name, speed in speeds.items()), beside, flush=True
+            f"{device.name} runs on the CPU: the small cases alone, once each; no figure here means anything"
         )
+        wanted = [case for case in wanted if case.bytes_moved <= SMALL_BYTES]
+        timer, size = VulkanTimer(device, 1, 1), 1 << 20
+    else:
+        timer, size = VulkanTimer(device, RUNS, CALLS), 512 << 20
+    ceiling = copied(device, timer, size)
+    print(f"{device.name}: GB/s; a copy {ceiling:.0f}")
+    results: dict[str, dict[str, Any]] = {}
+    for case in wanted:
+        results[case.name] = measured(case, arguments, device, timer)
         if arguments.json:
-            arguments.json.write_text(json.dumps({"device": device.name, "GB/s": results}, indent=1) + "\n")
+            told = {"device": device.name, "copy GB/s": ceiling, "GB/s": results}
+            arguments.json.write_text(json.dumps(told, indent=1) + "\n")
+    if arguments.plot:
+        arguments.plot.write_text(plotted(device.name, ceiling, results), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ class Device:
     def __init__(self, physical: Any) -> None:
         properties = vk.vkGetPhysicalDeviceProperties(physical)
         self.name: str = properties.deviceName
+        self.type: int = properties.deviceType  # VK_PHYSICAL_DEVICE_TYPE_...
         self.limits: Any = properties.limits
         self._properties = properties  # owns the memory of limits
         self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
