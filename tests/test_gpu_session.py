@@ -165,6 +165,19 @@ def test_memory_that_is_needed_is_not_used_again(session: gpu.Session) -> None:
     assert session.allocated == allocated
 
 
+def test_a_replay_finds_what_was_uploaded(session: gpu.Session) -> None:
+    """Within a recording, outputs take over the memory of outputs that are gone, never that of uploads."""
+    size = 64
+    value = given = session.array(np.ones(size, np.float32))
+    for addend in (1, 2, 3):
+        value = added(session, value, session.array(np.full(size, addend, np.float32)), size)
+    recording = session.submit()
+    for start in (1, 5):
+        given.write(np.full(size, start, np.float32))
+        recording.replay()
+        assert value.numpy().tolist() == [start + 6.0] * size
+
+
 def test_scratch_that_must_be_zeros_is_cleared_at_every_replay(session: gpu.Session) -> None:
     values, indices = TensorDesc("FLOAT32", (5, 64)), TensorDesc("INT32", (5, 64))
     desc = dmlops.ScatterElements(
