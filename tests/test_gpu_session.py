@@ -165,6 +165,19 @@ def test_memory_that_is_needed_is_not_used_again(session: gpu.Session) -> None:
     assert session.allocated == allocated
 
 
+def test_a_replay_finds_what_was_uploaded(session: gpu.Session) -> None:
+    """Within a recording, outputs take over the memory of outputs that are gone, never that of uploads."""
+    size = 64
+    value = given = session.array(np.ones(size, np.float32))
+    for addend in (1, 2, 3):
+        value = added(session, value, session.array(np.full(size, addend, np.float32)), size)
+    recording = session.submit()
+    for start in (1, 5):
+        given.write(np.full(size, start, np.float32))
+        recording.replay()
+        assert value.numpy().tolist() == [start + 6.0] * size
+
+
 def test_scratch_that_must_be_zeros_is_cleared_at_every_replay(session: gpu.Session) -> None:
     values, indices = TensorDesc("FLOAT32", (5, 64)), TensorDesc("INT32", (5, 64))
     desc = dmlops.ScatterElements(
@@ -306,6 +319,62 @@ def test_threads_take_turns(session: gpu.Session) -> None:
     for thread in threads:
         thread.join()
     assert found == {number: [-float(number)] * 64 for number in range(8)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_sequences_give_what_numpy_gives(session: gpu.Session, seed: int) -> None:
+    """Arrays are made, used, changed in place, written and dropped, and recordings replayed, in any order."""
+    rng = np.random.default_rng(seed)
+    sizes = (256,)
+    held: list[tuple[Any, Any]] = []  # handles, and what the device's buffers should hold
+    pending: list[tuple[Any, ...]] = []
+    recordings: list[tuple[Any, list[tuple[Any, ...]]]] = []
+
+    def execute(steps: list[tuple[Any, ...]]) -> None:
+        for target, left, right in steps:
+            target[...] = left + right
+
+    def finish() -> None:
+        if pending:
+            recordings.append((session.submit(), pending.copy()))
+            execute(pending)
+            pending.clear()
+
+    for _ in range(150):
+        action = rng.choice(["make", "add", "add", "add", "in place", "drop", "write", "submit", "replay"])
+        if action == "make" or len(held) < 3:
+            values = rng.integers(-9, 9, sizes).astype(np.float32)
+            held.append((session.array(values), values.copy()))
+        elif action in ("add", "in place"):
+            (left, a), (right, b) = (held[index] for index in rng.choice(len(held), 2, replace=False))
+            if a is b:
+                continue
+            in_place = "ATensor" if action == "in place" else None
+            given = {"ATensor": left, "BTensor": right}
+            output = session.run(add(*sizes), given, in_place=in_place)["OutputTensor"]
+            target = a if in_place else np.empty_like(a)
+            pending.append((target, a, b))
+            held.append((output, target))
+        elif action == "drop":
+            del held[rng.integers(len(held))]
+            left = right = output = None
+        elif action == "write":
+            finish()
+            handle, values = held[rng.integers(len(held))]
+            values[...] = rng.integers(-9, 9, sizes)
+            handle.write(values)
+        elif action == "submit":
+            finish()
+            if len(recordings) > 3:
+                del recordings[rng.integers(len(recordings))]
+        elif recordings:
+            finish()
+            recording, steps = recordings[rng.integers(len(recordings))]
+            recording.replay()
+            execute(steps)
+    finish()
+    for handle, values in held:
+        assert handle.numpy().tobytes() == values.tobytes()
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
