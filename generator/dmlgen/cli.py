@@ -132,9 +132,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_sweep(add: Callable[[str, _Command, str], argparse.ArgumentParser]) -> None:
     """The command that runs what the generator makes."""
     text = (
-        "Judge every case of the test matrices at every feature level, and compute those with data by reference"
-        " and shaders, on all processors and GPUs here or on a Ray cluster; exit 1 on any disagreement. What was"
-        " done is kept, and not done again."
+        "Judge every case of the test matrices at every feature level, and compute those with data by the"
+        " reference and by shaders, on all processors and GPUs here or on a Ray cluster; exit 1 on any"
+        " disagreement. What was done is kept, and not done again."
     )
     sub = add("sweep", _sweep, text)
     out = default("build/sweep")

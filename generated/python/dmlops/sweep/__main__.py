@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from ..quoting import printable
@@ -28,8 +29,10 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     before = {unit.identifier: result for unit in units if (result := kept(options.out, unit)) is not None}
+    missing = [unit for unit in units if unit.identifier not in before]
     try:
-        done = _done([unit for unit in units if unit.identifier not in before], options.out, options.address)
+        with redirect_stdout(sys.stderr):  # Ray prints what has died
+            done = _done(missing, options.out, options.address)
     except Stopped as stopped:
         print(f"dmlgen: {printable(str(stopped))}", file=sys.stderr)
         return 1
