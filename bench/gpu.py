@@ -1,16 +1,17 @@
 """Speed of the shaders on a GPU, beside torch where that is installed.
 
-    python bench/gpu.py [FOLDER] --compile-only     # where there is a shader compiler: fills FOLDER with SPIR-V
+    python bench/gpu.py [FOLDER] --compile-only
     python bench/gpu.py [FOLDER] [--only TEXT ...] [--sweep] [--json FILE] [--plot FILE]
 
-The second needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi; FOLDER replaces the
-compiler. A driver that runs on the CPU gets the small cases alone, once: that shows that all of this works,
-and nothing of speed.
+The first fills FOLDER with SPIR-V where there is a shader compiler, for a machine that has none. The second
+needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi. A driver that runs on the CPU gets the
+small cases alone, once: that shows that all of this works, and nothing of speed.
 
-The ceiling is a copy of buffers by the device, in the same run. GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
-only what is chosen. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch runs as a
-CUDA graph. Calls take turns over several copies of the tensors, more than a cache holds. Results are compared
-with those of torch, without it of the reference, before they are timed.
+GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
+only what is chosen. The ceiling is a copy between buffers, in the same run. Times are medians of 5 runs of 20
+calls, between timestamps on the GPU; torch runs as a CUDA graph. Calls take turns over several copies of the
+tensors, more than a cache holds. Results are compared with those of torch, without it of the reference,
+before they are timed.
 """
 
 from __future__ import annotations
@@ -237,8 +238,9 @@ def others(side: int = LARGE) -> Iterator[Case]:
             f"cumsum {sized}{data_type}", "CUMULATIVE_SUMMATION", *one, lambda torch, x: torch.cumsum(x, 1),
             Axis=1, AxisDirection="INCREASING", HasExclusiveSum=False,
         )  # fmt: skip
+        sliced = tensor((inner, inner // 2), data_type)
         yield case(
-            f"slice {sized}{data_type}", "SLICE1", one[0], {"OutputTensor": tensor((inner, inner // 2), data_type)},
+            f"slice {sized}{data_type}", "SLICE1", one[0], {"OutputTensor": sliced},
             lambda torch, x: x[margin : margin + inner, margin : margin + inner : 2].contiguous(),
             InputWindowOffsets=[margin] * 2, InputWindowSizes=[inner] * 2, InputWindowStrides=[1, 2],
         )  # fmt: skip

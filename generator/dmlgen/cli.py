@@ -94,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "models of DirectML's operators only, which need no shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
+    _add_sweep(add)
     schema = "Write the JSON Schemas with which editors complete and check specs."
     sub = commands.add_parser("schema", help=schema, description=schema)
     sub.set_defaults(command=_schema)
@@ -126,6 +127,28 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
     _add_comparisons(add)
     return parser
+
+
+def _add_sweep(add: Callable[[str, _Command, str], argparse.ArgumentParser]) -> None:
+    """The command that runs what the generator makes."""
+    text = (
+        "Judge every case of the test matrices at every feature level, and compute those with data by the"
+        " reference and by shaders, on all processors and GPUs here or on a Ray cluster; exit 1 on any"
+        " disagreement. What was done is kept, and not done again."
+    )
+    sub = add("sweep", _sweep, text)
+    out = default("build/sweep")
+    sub.add_argument(
+        "--out", type=Path, metavar="DIR", default=out, help="where results are kept (%(default)s)"
+    )
+    text = "those of these operators only"
+    sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
+    text = "without shaders, which need a Vulkan device and a compiler"
+    sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
+    text = "a Ray cluster's, or local for Ray on this machine alone; needs the extra sweep"
+    sub.add_argument("--address", help=text)
+    formats = ("text", "json", "junit")
+    sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
 
 
 def _add_comparisons(add: Callable[[str, _Command, str], argparse.ArgumentParser]) -> None:
@@ -184,6 +207,15 @@ def _export(options: argparse.Namespace) -> int:
         return export_tables(options.specs, options.out)
     names = [name.upper().removeprefix("DML_OPERATOR_") for name in options.operators]
     return export_models(options.specs, options.out, names, options.shaders)
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from dmlgen.generate import sweep
+
+    if _is_in_specs(options):
+        return 2
+    names = [name.upper().removeprefix("DML_OPERATOR_") for name in options.operators]
+    return sweep(options.specs, options.out, names, options.shaders, options.address, options.format)
 
 
 def _is_in_specs(options: argparse.Namespace) -> bool:

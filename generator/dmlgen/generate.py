@@ -96,6 +96,27 @@ def export_tables(specs: Path, out: Path) -> int:
     return 0
 
 
+def sweep(
+    specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, address: str | None, form: str
+) -> int:
+    """Judges every case of some operators, or of all, with results kept in `out`; the exit code."""
+    progress = Progress()
+    cache = Cache(cache_folder())
+    registry = _checked(specs, progress)
+    if registry is None or not _are_known(operators, registry):
+        return 1 if registry is None else 2
+    from dmlgen import packaged
+    from dmlgen.outputs.render import Templates
+
+    matrices = _matrices(registry, cache, progress, operators)
+    progress.say("rendering the package that is swept")
+    with packaged.package(registry, Templates(TEMPLATES)) as package:
+        arguments = [f"--out={out.resolve()}", f"--format={form}"]
+        arguments += [] if with_shaders else ["--no-shaders"]
+        arguments += [] if address is None else [f"--address={address}"]
+        return packaged.sweep(package, matrices, *arguments)
+
+
 def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool) -> int:
     """Writes cases as models of DxDispatch below `out`, those of some operators or of all; the exit code."""
     progress = Progress()
@@ -103,10 +124,8 @@ def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders
     registry = _checked(specs, progress)
     if registry is None:
         return 1
-    for name in operators:
-        if name not in registry.operator:
-            print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
-            return 2
+    if not _are_known(operators, registry):
+        return 2
     from dmlgen import packaged
     from dmlgen.outputs import dxdispatch
     from dmlgen.outputs.render import Templates
@@ -129,6 +148,15 @@ def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders
     outputs = dxdispatch.render(templates, answered, sum(map(dxdispatch.left_out, known)))
     _write_apart(outputs, out, cache, progress, "README.md")
     return 0
+
+
+def _are_known(operators: Sequence[str], registry: Registry) -> bool:
+    """Whether the registry has operators of these names; says which it has not."""
+    for name in operators:
+        if name not in registry.operator:
+            print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
+            return False
+    return True
 
 
 def _write_apart(

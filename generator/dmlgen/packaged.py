@@ -1,4 +1,4 @@
-"""The generated package at work: it plans, compiles and lays out what the generator only describes.
+"""The generated package at work: it plans, compiles, lays out and runs what the generator only describes.
 
 It is rendered from the specs at hand into a folder of its own, and runs as a process of its own, so that no
 other `dmlops` that may be installed has a say.
@@ -22,6 +22,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
 _CASES = "dmlops.dxdispatch.cases"
+_SWEEP = "dmlops.sweep"
 _COMPILER_MISSING = 3  # its exit status
 
 
@@ -31,13 +32,14 @@ class CompilerMissing(Exception):
 
 @contextmanager
 def package(registry: Registry, templates: Templates) -> Iterator[Path]:
-    """A folder from which `dmlops` and its shaders can be used while the context lasts."""
+    """A folder from which `dmlops`, its shaders in it as installed, can be used while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
         for output in (python, description_schema, compute, definition, hlsl, hlsl_definition):
             for path, data in output.render(registry, templates).items():
                 file = Path(name, path)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
+        Path(name, "hlsl").rename(Path(name, "python/dmlops/hlsl"))
         yield Path(name, "python")
 
 
@@ -52,13 +54,26 @@ def models(
         yield from pool.map(lambda batch: _answers(folder, batch, arguments), batches)
 
 
+def sweep(folder: Path, matrices: Mapping[str, bytes], *arguments: str) -> int:
+    """Has `dmlops.sweep` judge every case of matrices, given by path; its exit status."""
+    with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
+        for path, data in matrices.items():
+            Path(name, Path(path).name).write_bytes(data)
+        command = [sys.executable, "-m", _SWEEP, name, *arguments]
+        return subprocess.run(command, env=_environment(folder), check=False).returncode
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def _answers(
     folder: Path, cases: Sequence[Mapping[str, Any]], arguments: Sequence[str]
 ) -> list[dict[str, Any]]:
     result = subprocess.run(
         [sys.executable, "-m", _CASES, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=_environment(folder),
         input="".join(json.dumps(case) + "\n" for case in cases),
         capture_output=True,
         encoding="utf-8",

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     except Unreadable as error:
         print(f"dmlops: {error}", file=sys.stderr)
         return 2
-    print(FORMS[options.format](environment, runs), end="")
+    print(FORMS[options.format](list(environment.facts()), runs), end="")
     sys.stdout.flush()
     was_run = any(one.verdict is not Verdict.NOT_RUN for one in runs)
     return 0 if was_run and not any(one.verdict.is_finding for one in runs) else 1

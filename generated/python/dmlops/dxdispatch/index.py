@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..enums import TensorDataType
 from ..quoting import shown
 from ..tensor import TensorDesc
@@ -124,26 +126,30 @@ def _output(name: str, one: Any) -> Output:
     elements = one["elements"]
     if not isinstance(elements, list) or len(elements) != math.prod(tensor.Sizes):
         raise ValueError(f"{name} has not one element for each coordinate")
-    is_float = tensor.DataType.numpy.kind == "f"
     return Output(
         name=name,
         file=_matching(_FILE, one["file"]),
         tensor=tensor,
-        elements=tuple(_element(value, is_float) for value in elements),
+        elements=tuple(element(value, tensor.DataType.numpy) for value in elements),
         absolute=_amount(one["tolerance"]["absolute"]),
         relative=_amount(one["tolerance"]["relative"]),
     )
 
 
-def _element(value: Any, is_float: bool) -> float | None:
-    """An element as matrices have it: a number, the name of one, or a large integer as a string."""
+def element(value: Any, data_type: np.dtype) -> float | None:
+    """An element as matrices have it: a number, the name of one, or a large integer as a string.
+
+    A float has only the digits that tell those of its type apart: rounded to that, it is the one meant.
+    Raises ValueError for anything else.
+    """
     if value is None:
         return None
     if isinstance(value, str):
         value = _ELEMENTS[value.lower()] if value.lower() in _ELEMENTS else int(value)
+    is_float = data_type.kind == "f"
     if type(value) not in (int, float) or not (is_float or value == int(value)):
         raise ValueError(f"{shown(value)} is no element")
-    return float(value) if is_float else int(value)
+    return float(data_type.type(value)) if is_float else int(value)
 
 
 def _amount(value: Any) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..description import Description
 from ..errors import JsonError
 from ..gpu.direct3d import source
 from ..gpu.errors import GpuUnavailable, Unsupported
@@ -42,7 +43,7 @@ def models_of(case: Json, with_shaders: bool) -> Json:
         return {**answer, "why": {"directml": str(error)}}
     inputs = None
     if "inputs" in case:
-        inputs = {name: _arrays(getattr(desc, name), elements) for name, elements in case["inputs"].items()}
+        inputs = inputs_of(case, desc)
         answer["files"] = {
             name: {"file": file, **to_json_tensor(tensor)}
             for name, (file, tensor) in output_files(desc).items()
@@ -59,6 +60,11 @@ def _try(answer: Json, kind: str, made: Callable[[], Json]) -> None:
         answer["models"][kind] = made()
     except (Inexpressible, Unsupported) as error:
         answer["why"][kind] = str(error)
+
+
+def inputs_of(case: Json, desc: Description) -> dict[str, Any]:
+    """The arrays in a case with data, as `dmlops.reference.run` takes them."""
+    return {name: _arrays(getattr(desc, name), elements) for name, elements in case["inputs"].items()}
 
 
 def _arrays(tensor: TensorDesc | tuple[TensorDesc, ...], elements: list[Any]) -> Any:

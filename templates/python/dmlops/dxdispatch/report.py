@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
 from ..quoting import printable
-from .environment import Environment
 from .verdicts import Run, Verdict
 
 VERSION = 1  # of the JSON form
 
+Facts: TypeAlias = Sequence[tuple[str, str]]  # what a report begins with: names and values
 
-def as_text(environment: Environment, runs: Sequence[Run]) -> str:
+
+def as_text(facts: Facts, runs: Sequence[Run]) -> str:
     """What was run on what, every finding, why what was not run was not, and the sums."""
-    lines = [f"{name}: {printable(value)}" for name, value in environment.facts()]
+    lines = [f"{name}: {printable(value)}" for name, value in facts]
     lines += [""] * bool(lines)
     lines += [f"{run.verdict.value}: {_name(run)}: {printable(run.why)}" for run in runs if _is_told(run)]
     lines += [f"not run: {count} times: {printable(why)}" for why, count in _not_run(runs)]
@@ -28,11 +29,11 @@ def as_text(environment: Environment, runs: Sequence[Run]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def as_json(environment: Environment, runs: Sequence[Run]) -> str:
+def as_json(facts: Facts, runs: Sequence[Run]) -> str:
     """Every run with its verdict."""
     content = {
         "version": VERSION,
-        "environment": dict(environment.facts()),
+        "environment": dict(facts),
         "operators": [
             {"operator": operator, "kind": kind, "verdicts": {one.value: sums[one] for one in Verdict}}
             for (operator, kind), sums in _by_operator(runs).items()
@@ -42,10 +43,10 @@ def as_json(environment: Environment, runs: Sequence[Run]) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def as_markdown(environment: Environment, runs: Sequence[Run]) -> str:
+def as_markdown(facts: Facts, runs: Sequence[Run]) -> str:
     """A table of operators, and tables of what they are about."""
     lines = ["# Cases run with DxDispatch", ""]
-    lines += [f"- {name}: {_cell(value)}" for name, value in environment.facts()]
+    lines += [f"- {name}: {_cell(value)}" for name, value in facts]
     lines += ["", *_row("operator", "kind", *(one.value for one in Verdict)), _rule(2 + len(Verdict))]
     for (operator, kind), sums in _by_operator(runs).items():
         lines += _row(operator, kind, *(sums[one] or "" for one in Verdict))
@@ -60,7 +61,7 @@ def as_markdown(environment: Environment, runs: Sequence[Run]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def as_junit(environment: Environment, runs: Sequence[Run]) -> str:
+def as_junit(facts: Facts, runs: Sequence[Run]) -> str:
     """XML as JUnit writes it: a suite for each operator and kind; what was not run is skipped."""
     root = ElementTree.Element("testsuites", _sums(runs))
     for (operator, kind), _ in _by_operator(runs).items():
@@ -68,7 +69,7 @@ def as_junit(environment: Environment, runs: Sequence[Run]) -> str:
         name = f"{printable(operator)}.{printable(kind)}"
         suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_sums(own)})
         properties = ElementTree.SubElement(suite, "properties")
-        for fact, value in environment.facts():
+        for fact, value in facts:
             ElementTree.SubElement(properties, "property", {"name": fact, "value": printable(value)})
         for run in own:
             attributes = {"classname": name, "name": printable(run.case.id)}
@@ -82,7 +83,7 @@ def as_junit(environment: Environment, runs: Sequence[Run]) -> str:
     return ElementTree.tostring(root, "unicode", xml_declaration=True) + "\n"
 
 
-FORMS: Mapping[str, Callable[[Environment, Sequence[Run]], str]] = {
+FORMS: Mapping[str, Callable[[Facts, Sequence[Run]], str]] = {
     "text": as_text,
     "json": as_json,
     "markdown": as_markdown,

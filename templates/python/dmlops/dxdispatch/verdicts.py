@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from ..quoting import printable
 from .comparison import Difference, difference, elements_of, largest_file
-from .index import Case, Unreadable, read_bytes, read_json
+from .index import Case, Output, Unreadable, read_bytes, read_json
 
 DIRECTML = "directml"  # the kind of run that asks DirectML; others run shaders
 
@@ -73,7 +75,8 @@ def _verdict(case: Case, kind: str, folder: Path) -> Run:
     try:
         state, why = _outcome(kind, folder)
         if state is None and case.accepted:
-            return _compared(case, kind, folder)
+            outputs = case.outputs
+            return compared(case, kind, ((output, _read(output, folder)) for output in outputs))
     except Unreadable as error:
         return Run(case, kind, Verdict.FAILED, str(error))
     if state is None:
@@ -119,16 +122,20 @@ def _not_created(kind: str, said: str) -> _Outcome:
     return _Outcome(Verdict.FAILED, _start(said))
 
 
-def _compared(case: Case, kind: str, folder: Path) -> Run:
-    """The verdict on the outputs of a case that ran to its end. Raises Unreadable."""
-    for output in case.outputs:
-        data = read_bytes(folder / output.file, largest_file(output))
-        found = difference(output, elements_of(output, data))
+def compared(case: Case, kind: str, outputs: Iterable[tuple[Output, np.ndarray]]) -> Run:
+    """The verdict on a run that has come to its end, by the outputs expected, each with what was found."""
+    for output, array in outputs:
+        found = difference(output, array)
         if found is not None and case.choices:
             return Run(case, kind, Verdict.CHOICE, f"{found}; choice: {', '.join(case.choices)}", found)
         if found is not None:
             return Run(case, kind, Verdict.DIFFER, str(found), found)
     return Run(case, kind, Verdict.AGREE)
+
+
+def _read(output: Output, folder: Path) -> np.ndarray:
+    """The elements that a run has written. Raises Unreadable."""
+    return elements_of(output, read_bytes(folder / output.file, largest_file(output)))
 
 
 def _text(path: Path) -> str:

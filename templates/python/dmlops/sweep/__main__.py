@@ -1,0 +1,71 @@
+"""`python -m dmlops.sweep MATRICES`: every case judged here or by a cluster, and one report.
+
+`dmlgen sweep` runs this, in a package and over matrices that it has made of the specs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from ..quoting import printable
+from .cluster import done_on
+from .local import done_here
+from .report import FORMS, facts_of
+from .results import Result, Stopped, given_up, keep, kept
+from .units import Unit, units_of
+
+
+def main() -> int:
+    """Exit status: 0 where all agrees, 1 where anything does not or the sweep cannot go on."""
+    options = _parser().parse_args()
+    units = list(units_of(options.matrices, options.shaders))
+    options.out.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    before = {unit.identifier: result for unit in units if (result := kept(options.out, unit)) is not None}
+    missing = [unit for unit in units if unit.identifier not in before]
+    try:
+        with redirect_stdout(sys.stderr):  # Ray prints what has died
+            done = _done(missing, options.out, options.address)
+    except Stopped as stopped:
+        print(f"dmlgen: {printable(str(stopped))}", file=sys.stderr)
+        return 1
+    results = [(before | done)[unit.identifier] for unit in units]
+    runs = [run for result in results for run in result.runs]
+    facts = list(facts_of(results, len(before), time.monotonic() - start))
+    print(FORMS[options.format](facts, runs), end="")
+    return 1 if any(run.verdict.is_finding for run in runs) else 0
+
+
+def _done(units: Sequence[Unit], out: Path, address: str | None) -> dict[str, Result]:
+    """The results of units by identifier, each kept as soon as it is there. Raises Stopped."""
+    results: dict[str, Result] = {}
+    if not units:
+        return results
+    for unit, result in done_here(units) if address is None else done_on(address, units):
+        if result is not None:
+            keep(out, unit, result)
+        results[unit.identifier] = result or given_up(unit)
+        if sys.stderr.isatty():
+            print(f"\r{len(results)} of {len(units)} units", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return results
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dmlgen sweep")
+    parser.add_argument("matrices", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--no-shaders", dest="shaders", action="store_false")
+    parser.add_argument("--address")
+    parser.add_argument("--format", choices=FORMS, default="text")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

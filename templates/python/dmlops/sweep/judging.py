@@ -1,0 +1,118 @@
+"""A unit of work: what this package makes of cases of a matrix, beside what they expect."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import gpu, reference
+from ..description import Description
+from ..dxdispatch.cases import inputs_of
+from ..dxdispatch.index import Case, Output, element
+from ..dxdispatch.models import output_files
+from ..dxdispatch.verdicts import Run, Verdict, compared
+from ..enums import FeatureLevel
+from ..json_form import from_json
+from .results import VALIDATION, Result, Stopped, case_of
+from .units import Json, Unit, code_digest
+
+REFERENCE = "reference"  # a kind of run; others are VALIDATION and names of devices
+
+
+def judge(unit: Unit, worker: int) -> Result:
+    """Verdicts on validation of every case, and on what is computed for those with data.
+
+    `worker` counts the workers of a machine, which take its GPUs in turn. Raises Stopped where there is no
+    device or no shader compiler and the unit is with shaders, or another package than the unit is meant for.
+    """
+    if code_digest() != unit.code:
+        raise Stopped(f"{platform.node()} has another dmlops than the one that was sent")
+    start = time.monotonic()
+    try:
+        device = _device(worker) if unit.with_shaders else None
+        name = "" if device is None else gpu.devices()[device]
+        runs = tuple(run for one in unit.cases for run in _runs(one, device, name))
+    except gpu.GpuUnavailable as error:
+        raise Stopped(f"{platform.node()}: {error} Or leave the shaders out, with --no-shaders.") from None
+    return Result(platform.node(), name, time.monotonic() - start, runs)
+
+
+def _device(worker: int) -> int:
+    """The index of the device that a worker takes, one of those like the fastest."""
+    names = gpu.devices()
+    alike = [index for index, name in enumerate(names) if name == names[0]]
+    return alike[worker % len(alike)]
+
+
+def _runs(one: Json, device: int | None, name: str) -> Iterator[Run]:
+    case = case_of(one)
+    yield _tried(case, VALIDATION, lambda: _validated(case, one))
+    if "outputs" not in one:
+        return
+    yield _tried(case, REFERENCE, lambda: _computed(case, REFERENCE, one, reference.run))
+    if device is not None:
+        yield _tried(
+            case, name, lambda: _computed(case, name, one, lambda desc, data: gpu.run(desc, data, device))
+        )
+
+
+def _tried(case: Case, kind: str, run: Callable[[], Run]) -> Run:
+    """The verdict on a run, which may fail in any way: others go on."""
+    try:
+        return run()
+    except gpu.GpuUnavailable:
+        raise
+    except gpu.Unsupported as error:
+        return Run(case, kind, Verdict.NOT_RUN, str(error))
+    except Exception as error:
+        return Run(case, kind, Verdict.FAILED, f"{type(error).__name__}: {error}")
+
+
+def _validated(case: Case, one: Json) -> Run:
+    """At every feature level: valid from the lowest on that the case names; rules and advice at its own."""
+    desc = from_json({"type": one["type"], "desc": one["desc"]})
+    lowest = one["expect"]["min_feature_level"]
+    for level in FeatureLevel:
+        broken = _rules(desc.validate(level))
+        is_valid = lowest is not None and level >= FeatureLevel(lowest)
+        if is_valid and broken:
+            return Run(case, VALIDATION, Verdict.REFUSED, f"at {level} it breaks {', '.join(broken)}")
+        if not is_valid and not broken:
+            return Run(case, VALIDATION, Verdict.ACCEPTED, f"at {level} it breaks nothing")
+    at = FeatureLevel(case.level)
+    needed = desc.min_feature_level()
+    for what, found, expected in (
+        ("rules broken", _rules(desc.validate(at)), case.rules),
+        ("advice", _rules(desc.advice(at)), case.advice),
+        ("lowest level", needed and str(needed), lowest),
+    ):
+        if found != expected:
+            return Run(case, VALIDATION, Verdict.DIFFER, f"{what} at {at}: {found}, not {expected}")
+    return Run(case, VALIDATION, Verdict.AGREE)
+
+
+def _rules(violations: list[Any]) -> tuple[str, ...]:
+    return tuple(sorted({one.rule for one in violations}))
+
+
+def _computed(case: Case, kind: str, one: Json, run: Callable[[Description, Json], Json]) -> Run:
+    desc = from_json({"type": one["type"], "desc": one["desc"]})
+    found = run(desc, inputs_of(one, desc))
+    return compared(case, kind, ((output, _of(found, output.name)) for output in _outputs(one, desc)))
+
+
+def _outputs(one: Json, desc: Description) -> Iterator[Output]:
+    """The outputs that a case of a matrix expects, by their names as buffers."""
+    for name, (file, tensor) in output_files(desc).items():
+        member = name.partition("[")[0]
+        tolerance = one.get("tolerance", {}).get(member, {"absolute": 0.0, "relative": 0.0})
+        elements = tuple(element(value, tensor.DataType.numpy) for value in _of(one["outputs"], name))
+        yield Output(name, file, tensor, elements, **tolerance)
+
+
+def _of(values: Json, name: str) -> Any:
+    """What belongs to a tensor: values are by member, in a list for each of an array of tensors."""
+    member, bracket, place = name.partition("[")
+    return values[member][int(place.rstrip("]"))] if bracket else values[member]

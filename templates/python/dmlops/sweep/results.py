@@ -1,0 +1,101 @@
+"""What came of units, and the folder that keeps it: a file for each unit that is done, whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..dxdispatch.comparison import Difference
+from ..dxdispatch.index import Case
+from ..dxdispatch.verdicts import Run, Verdict
+from .units import Json, Unit
+
+VALIDATION = "validation"  # the kind of run that every case has
+
+
+class Stopped(Exception):
+    """A worker can do no unit; the message says where and why."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a unit was done, on which GPU, if any, in how many seconds, and the verdicts."""
+
+    host: str
+    device: str
+    seconds: float
+    runs: tuple[Run, ...]
+
+
+def case_of(one: Json) -> Case:
+    """A case of a matrix without its data."""
+    expect = one["expect"]
+    return Case(
+        id=one["id"],
+        operator=one["id"].partition("/")[0],
+        accepted=expect["ok"],
+        rules=tuple(expect["rules"]),
+        advice=tuple(expect["advice"]),
+        level=one["feature_level"],
+        runs={},
+        choices=tuple(one.get("choices", ())),
+        outputs=(),
+    )
+
+
+def given_up(unit: Unit) -> Result:
+    """The result of a unit in whose middle every worker died. It is not kept: the next sweep tries again."""
+    why = f"every worker that tried unit {unit.identifier} died"
+    cases = map(case_of, unit.cases)
+    return Result("nowhere", "", 0.0, tuple(Run(case, VALIDATION, Verdict.FAILED, why) for case in cases))
+
+
+def keep(folder: Path, unit: Unit, result: Result) -> None:
+    """Writes the result of a unit."""
+    content = {
+        "unit": unit.identifier,
+        "host": result.host,
+        "device": result.device,
+        "seconds": result.seconds,
+        "runs": [_run_as_json(run) for run in result.runs],
+    }
+    path = _path(folder, unit)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content) + "\n", encoding="ascii")
+    os.replace(part, path)
+
+
+def kept(folder: Path, unit: Unit) -> Result | None:
+    """The result of a unit; None if it has none, or the file is not one that `keep` wrote."""
+    cases = {one["id"]: case_of(one) for one in unit.cases}
+    try:
+        content = json.loads(_path(folder, unit).read_bytes())
+        runs = tuple(_run(cases, run) for run in content["runs"])
+        if content["unit"] != unit.identifier or {run.case.id for run in runs} != set(cases):
+            return None
+        return Result(str(content["host"]), str(content["device"]), float(content["seconds"]), runs)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _path(folder: Path, unit: Unit) -> Path:
+    return folder / f"{unit.identifier}.json"
+
+
+def _run_as_json(run: Run) -> Json:
+    found = None if run.difference is None else asdict(run.difference)
+    return {
+        "id": run.case.id,
+        "kind": run.kind,
+        "verdict": run.verdict.value,
+        "why": run.why,
+        "difference": found,
+    }
+
+
+def _run(cases: dict[str, Case], one: Json) -> Run:
+    found = one["difference"]
+    difference = None if found is None else Difference(**{**found, "coordinate": tuple(found["coordinate"])})
+    return Run(cases[one["id"]], str(one["kind"]), Verdict(one["verdict"]), str(one["why"]), difference)
