@@ -212,6 +212,13 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "GATHERS" in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be_written_is_told(sweep: Sweep) -> None:
+    sweep.out.write_text("")
+    output, said = sweep.started().communicate(timeout=60)
+    assert not output
+    assert said.startswith("dmlgen: ") and said.count("\n") == 1, said
+
+
 def test_ray_loses_and_doubles_nothing(sweep: Sweep, expected: dict[tuple[str, str], str]) -> None:
     pytest.importorskip("ray", reason="Ray, of the extra sweep, is not installed")
     status, report = sweep.run(DIES_ONCE, "--address=local")

@@ -26,15 +26,15 @@ def main() -> int:
     """Exit status: 0 where all agrees, 1 where anything does not or the sweep cannot go on."""
     options = _parser().parse_args()
     units = list(units_of(options.matrices, options.shaders))
-    options.out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     before = {unit.identifier: result for unit in units if (result := kept(options.out, unit)) is not None}
     missing = [unit for unit in units if unit.identifier not in before]
     try:
+        options.out.mkdir(parents=True, exist_ok=True)
         with redirect_stdout(sys.stderr):  # Ray prints what has died
             done = _done(missing, options.out, options.address)
-    except Stopped as stopped:
-        print(f"dmlgen: {printable(str(stopped))}", file=sys.stderr)
+    except (Stopped, OSError) as error:
+        print(f"dmlgen: {printable(str(error))}", file=sys.stderr)
         return 1
     results = [(before | done)[unit.identifier] for unit in units]
     runs = [run for result in results for run in result.runs]

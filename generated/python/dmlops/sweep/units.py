@@ -15,6 +15,7 @@ from typing import Any
 Json = dict[str, Any]
 
 PACKAGE = Path(__file__).parents[1]
+TRIES = 3  # of a unit in whose middle workers die
 _CASES = 32  # of a unit at most: seconds of work
 
 

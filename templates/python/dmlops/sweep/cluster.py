@@ -10,9 +10,7 @@ from typing import Any
 
 from .judging import judge
 from .results import Result, Stopped
-from .units import PACKAGE, Unit
-
-RETRIES = 2  # of a unit whose worker or machine dies
+from .units import PACKAGE, TRIES, Unit
 
 
 def done_on(address: str, units: Iterable[Unit]) -> Iterator[tuple[Unit, Result | None]]:
@@ -35,7 +33,7 @@ def done_on(address: str, units: Iterable[Unit]) -> Iterator[tuple[Unit, Result 
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise Stopped(f"no Ray cluster at {address}: {error}") from None
     try:
-        task = ray.remote(max_retries=RETRIES, num_cpus=1, num_gpus=_share(ray.cluster_resources()))(_judge)
+        task = ray.remote(max_retries=TRIES - 1, num_cpus=1, num_gpus=_share(ray.cluster_resources()))(_judge)
         pending = {task.remote(unit): unit for unit in units}
         while pending:
             for reference in ray.wait(list(pending))[0]:

@@ -13,9 +13,7 @@ from typing import cast
 
 from .judging import judge
 from .results import Result, Stopped
-from .units import Unit
-
-TRIES = 3  # of a unit in whose middle workers die
+from .units import TRIES, Unit
 
 # A forked process would inherit the pipes of the others, and an open device.
 _PROCESSES = get_context("spawn")
