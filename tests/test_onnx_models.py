@@ -160,6 +160,7 @@ RIGHT = random(8, 4)
         ("(float[2,3,8] a, float[2,3,8] b, float[8] r) => (float[2,3,8] y, float[2,3,8] s) { y, , , s = com.microsoft.SkipLayerNormalization<epsilon=0.000000000001>(a, b, r) }", (A, B, ROW), _norm(A + B) * ROW),
         ("(float[2,3,8] a, float[2,3,8] b, float[8] r) => (float[2,3,8] y) { y = com.microsoft.SkipSimplifiedLayerNormalization<epsilon=0.00001>(a, b, r) }", (A, B, ROW), _rms(A + B) * ROW),
         ("(float[2,3,8] a, float[2,3,8] b, float[8] r) => (float[2,3,8] y) { y = com.microsoft.SkipSimplifiedLayerNormalization(a, b, r) }", (A / 1e3, B / 1e3, ROW), _rms((A + B) / 1e3, 1e-12) * ROW),
+        ("(float[2,3,8] a) => (float[2,3,8] y) { y = com.microsoft.FastGelu(a) }", (A,), 0.5 * A * (1 + np.tanh(0.797885 * A + 0.035677 * A**3))),
         ("(float[2,3,8] a, float[8] r) => (float[2,3,8] y) { y = SimplifiedLayerNormalization(a, r) }", (A, ROW), _rms(A) * ROW),
         ("(float[2,3,8] a, float[8,4] w) => (float[2,3,4] y) { y = com.microsoft.FusedMatMul<alpha=0.5>(a, w) }", (A, RIGHT), 0.5 * A @ RIGHT),
         ("(float[2,3,8] a, float[4,8] w) => (float[2,3,4] y) { y = com.microsoft.FusedMatMul<transB=1>(a, w) }", (A, RIGHT.T.copy()), A @ RIGHT),
@@ -235,6 +236,48 @@ def test_transposed_convolution_with_pads_as_an_input(attributes: str, groups: i
     )  # fmt: skip
     found = dmlops.onnx.run(made, {"x": x, "w": w})["y"]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", ["", ", scale=0.0", ", scale=0.25"])
+def test_attention_with_its_projection(scale: str) -> None:
+    x, w, b = random(2, 3, 6), random(6, 24), random(24)
+    made = model(
+        f"(float[2,3,6] x, float[6,24] w, float[24] b) => (float[2,3,8] y) {{ y = com.microsoft.Attention<num_heads=2{scale}>(x, w, b) }}"
+    )
+    heads = [part.reshape(2, 3, 2, 4).swapaxes(1, 2) for part in np.split(x @ w + b, 3, 2)]
+    scores = heads[0] @ heads[1].swapaxes(2, 3) * (0.25 if "0.25" in scale else 0.5)
+    weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    expected = (weights @ heads[2]).swapaxes(1, 2).reshape(2, 3, 8)
+    found = dmlops.onnx.run(made, {"x": x, "w": w, "b": b})["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_convolution_of_images_with_channels_last() -> None:
+    x, w, b = random(2, 6, 5, 4), random(6, 3, 2, 2), random(6)
+    attributes = "group=2, pads=[1,0,0,1], strides=[2,1], dilations=[1,2]"
+    plain = model(
+        f"(float[2,4,6,5] x, float[6,2,3,2] w, float[6] b) => (float[n,c,h,v] y) {{ y = Conv<{attributes}>(x, w, b) }}"
+    )
+    first = {"x": x.transpose(0, 3, 1, 2), "w": w.transpose(0, 3, 1, 2), "b": b}
+    (expected,) = ReferenceEvaluator(plain).run(None, first)
+    made = model(
+        f"(float[2,6,5,4] x, float[6,3,2,2] w, float[6] b) => (float[n,h,v,c] y) {{ y = com.microsoft.NhwcConv<{attributes}>(x, w, b) }}"
+    )
+    found = dmlops.onnx.run(made, {"x": x, "w": w, "b": b})["y"]
+    np.testing.assert_allclose(found, expected.transpose(0, 2, 3, 1), rtol=1e-4, atol=1e-5)
+
+
+def test_rotary_embedding_of_onnx_runtime() -> None:
+    x, angles, places = random(2, 3, 8), random(7, 2), np.int64([[0, 1, 2], [4, 5, 6]])
+    made = model(
+        "(float[2,3,8] x, int64[2,3] p, float[7,2] c, float[7,2] s) => (float[2,3,8] y) { y = com.microsoft.RotaryEmbedding(x, p, c, s) }"
+    )
+    turned = x.reshape(2, 3, 2, 2, 2)  # heads, halves
+    cosines, sines = np.cos(angles)[places][:, :, None], np.sin(angles)[places][:, :, None]
+    real, imaginary = turned[..., 0, :], turned[..., 1, :]
+    pair = [real * cosines - imaginary * sines, imaginary * cosines + real * sines]
+    found = dmlops.onnx.run(made, {"x": x, "p": places, "c": np.cos(angles), "s": np.sin(angles)})["y"]
+    np.testing.assert_allclose(found, np.stack(pair, 3).reshape(2, 3, 8), rtol=1e-4, atol=1e-5)
 
 
 QKV = "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v"
