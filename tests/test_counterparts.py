@@ -60,7 +60,9 @@ def test_signatures_are_those_of_onnx(operation: counterparts.Operation) -> None
             assert own == (pytest.approx(default, rel=1e-6) if isinstance(default, float) else default), name
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=[one.name for one in OPERATIONS])
+@pytest.mark.parametrize(
+    "operation", counterparts.operations("onnx"), ids=lambda one: f"{one.domain}.{one.name}"
+)
 def test_attributes_are_used_or_ignored(operation: counterparts.Operation) -> None:
     for signature in operation.signatures:
         if not signature.forms:

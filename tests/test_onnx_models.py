@@ -140,8 +140,8 @@ def _norm(x: np.ndarray) -> np.ndarray:
     return np.asarray((x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-12))
 
 
-def _rms(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5))
+def _rms(x: np.ndarray, epsilon: float = 1e-5) -> np.ndarray:
+    return np.asarray(x / np.sqrt((x**2).mean(-1, keepdims=True) + epsilon))
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -159,6 +159,8 @@ RIGHT = random(8, 4)
         ("(float[2,3,8] a) => (float[2,3,8] y) { y = com.microsoft.QuickGelu<alpha=1.5>(a) }", (A,), A * _sigmoid(1.5 * A)),
         ("(float[2,3,8] a, float[2,3,8] b, float[8] r) => (float[2,3,8] y, float[2,3,8] s) { y, , , s = com.microsoft.SkipLayerNormalization<epsilon=0.000000000001>(a, b, r) }", (A, B, ROW), _norm(A + B) * ROW),
         ("(float[2,3,8] a, float[2,3,8] b, float[8] r) => (float[2,3,8] y) { y = com.microsoft.SkipSimplifiedLayerNormalization<epsilon=0.00001>(a, b, r) }", (A, B, ROW), _rms(A + B) * ROW),
+        ("(float[2,3,8] a, float[2,3,8] b, float[8] r) => (float[2,3,8] y) { y = com.microsoft.SkipSimplifiedLayerNormalization(a, b, r) }", (A / 1e3, B / 1e3, ROW), _rms((A + B) / 1e3, 1e-12) * ROW),
+        ("(float[2,3,8] a) => (float[2,3,8] y) { y = com.microsoft.FastGelu(a) }", (A,), 0.5 * A * (1 + np.tanh(0.797885 * A + 0.035677 * A**3))),
         ("(float[2,3,8] a, float[8] r) => (float[2,3,8] y) { y = SimplifiedLayerNormalization(a, r) }", (A, ROW), _rms(A) * ROW),
         ("(float[2,3,8] a, float[8,4] w) => (float[2,3,4] y) { y = com.microsoft.FusedMatMul<alpha=0.5>(a, w) }", (A, RIGHT), 0.5 * A @ RIGHT),
         ("(float[2,3,8] a, float[4,8] w) => (float[2,3,4] y) { y = com.microsoft.FusedMatMul<transB=1>(a, w) }", (A, RIGHT.T.copy()), A @ RIGHT),
@@ -180,6 +182,123 @@ def test_quantized_operators_of_onnx_runtime() -> None:
     )  # fmt: skip
     expected = (a.astype(float) - 7) @ w.astype(float) * 0.5 * np.float32([1, 2, 3, 4])
     np.testing.assert_allclose(dmlops.onnx.run(made, {"a": a, "w": w})["y"], expected, rtol=1e-5)
+
+
+def test_quantization_of_onnx_runtime_along_an_axis() -> None:
+    a, scales, points = (
+        RANDOM.integers(0, 255, (2, 3, 8), np.uint8),
+        np.float32([0.5, 1, 2]),
+        np.uint8([7, 9, 0]),
+    )
+    made = model(
+        """(uint8[2,3,8] a) => (float[2,3,8] x, uint8[2,3,8] y) {
+        x = com.microsoft.DequantizeLinear<axis=1>(a, s, z)  y = com.microsoft.QuantizeLinear<axis=-2>(x, s, z) }""",
+        s=scales, z=points,
+    )  # fmt: skip
+    found = dmlops.onnx.run(made, {"a": a})
+    assert (found["x"] == (a.astype(np.float32) - points[:, None]) * scales[:, None]).all()
+    assert (found["y"] == a).all()
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("image", [(5,), (4, 5)])
+def test_global_pooling_of_quantized_images(last: bool, image: tuple[int, ...]) -> None:
+    x = RANDOM.integers(0, 255, (2, 3, *image), np.uint8)
+    axes = tuple(range(2, x.ndim))
+    mean = (x.astype(float) - 7).mean(axes, keepdims=True) * 0.5
+    expected = np.clip(np.rint(mean / 0.25) + 3, 0, 255).astype(np.uint8)
+    if last:
+        x, expected = np.moveaxis(x, 1, -1).copy(), np.moveaxis(expected, 1, -1)
+    made = model(
+        f"(uint8{list(x.shape)} x) => (uint8{list(expected.shape)} y)"
+        f"{{ y = com.microsoft.QLinearGlobalAveragePool<channels_last={int(last)}>(x, s, z, t, u) }}",
+        s=np.float32(0.5), z=np.uint8(7), t=np.float32(0.25), u=np.uint8(3),
+    )  # fmt: skip
+    found = dmlops.onnx.run(made, {"x": x})["y"]
+    assert found.shape == expected.shape
+    assert np.abs(found.astype(int) - expected).max() <= 1  # the mean may round to the other side
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("attributes", ["", "strides=[2,3], dilations=[2,1], output_padding=[1,0],"])
+def test_transposed_convolution_with_pads_as_an_input(attributes: str, groups: int) -> None:
+    x, w, b, pads = random(2, 4, 5, 6), random(4, 2, 3, 3), random(2 * groups), [1, 0, 2, 1]
+    plain = model(
+        f"(float[2,c,5,6] x, float[c,2,3,3] w, float[2] b) => (float[2,2,h,v] y) {{ y = ConvTranspose<{attributes} pads={pads}>(x, w, b) }}"
+    )
+    run = ReferenceEvaluator(plain).run
+    parts = zip(np.split(x, groups, 1), np.split(w, groups), np.split(b, groups), strict=True)
+    expected = np.concatenate([run(None, {"x": x, "w": w, "b": b})[0] for x, w, b in parts], 1)
+    made = model(
+        f"(float[2,4,5,6] x, float[4,2,3,3] w) => (float[2,{2 * groups},h,v] y)"
+        f"{{ y = com.microsoft.ConvTransposeWithDynamicPads<{attributes} group={groups}>(x, w, p, b) }}",
+        p=np.int64(pads), b=b,
+    )  # fmt: skip
+    found = dmlops.onnx.run(made, {"x": x, "w": w})["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", ["", ", scale=0.0", ", scale=0.25"])
+def test_attention_with_its_projection(scale: str) -> None:
+    x, w, b = random(2, 3, 6), random(6, 24), random(24)
+    made = model(
+        f"(float[2,3,6] x, float[6,24] w, float[24] b) => (float[2,3,8] y) {{ y = com.microsoft.Attention<num_heads=2{scale}>(x, w, b) }}"
+    )
+    heads = [part.reshape(2, 3, 2, 4).swapaxes(1, 2) for part in np.split(x @ w + b, 3, 2)]
+    scores = heads[0] @ heads[1].swapaxes(2, 3) * (0.25 if "0.25" in scale else 0.5)
+    weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    expected = (weights @ heads[2]).swapaxes(1, 2).reshape(2, 3, 8)
+    found = dmlops.onnx.run(made, {"x": x, "w": w, "b": b})["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_convolution_of_images_with_channels_last() -> None:
+    x, w, b = random(2, 6, 5, 4), random(6, 3, 2, 2), random(6)
+    attributes = "group=2, pads=[1,0,0,1], strides=[2,1], dilations=[1,2]"
+    plain = model(
+        f"(float[2,4,6,5] x, float[6,2,3,2] w, float[6] b) => (float[n,c,h,v] y) {{ y = Conv<{attributes}>(x, w, b) }}"
+    )
+    first = {"x": x.transpose(0, 3, 1, 2), "w": w.transpose(0, 3, 1, 2), "b": b}
+    (expected,) = ReferenceEvaluator(plain).run(None, first)
+    made = model(
+        f"(float[2,6,5,4] x, float[6,3,2,2] w, float[6] b) => (float[n,h,v,c] y) {{ y = com.microsoft.NhwcConv<{attributes}>(x, w, b) }}"
+    )
+    found = dmlops.onnx.run(made, {"x": x, "w": w, "b": b})["y"]
+    np.testing.assert_allclose(found, expected.transpose(0, 2, 3, 1), rtol=1e-4, atol=1e-5)
+
+
+def test_rotary_embedding_of_onnx_runtime() -> None:
+    x, angles, places = random(2, 3, 8), random(7, 2), np.int64([[0, 1, 2], [4, 5, 6]])
+    made = model(
+        "(float[2,3,8] x, int64[2,3] p, float[7,2] c, float[7,2] s) => (float[2,3,8] y) { y = com.microsoft.RotaryEmbedding(x, p, c, s) }"
+    )
+    turned = x.reshape(2, 3, 2, 2, 2)  # heads, halves
+    cosines, sines = np.cos(angles)[places][:, :, None], np.sin(angles)[places][:, :, None]
+    real, imaginary = turned[..., 0, :], turned[..., 1, :]
+    pair = [real * cosines - imaginary * sines, imaginary * cosines + real * sines]
+    found = dmlops.onnx.run(made, {"x": x, "p": places, "c": np.cos(angles), "s": np.sin(angles)})["y"]
+    np.testing.assert_allclose(found, np.stack(pair, 3).reshape(2, 3, 8), rtol=1e-4, atol=1e-5)
+
+
+QKV = "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"({QKV}, int32[1] p) => (float[2,3,8] y) {{ y = com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v, , , , , , p) }}", "shared buffer"),
+        (f"({QKV}, int32[2,1,5] p) => (float[2,3,8] y) {{ y = com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v, , , , , , , p) }}", "several beams"),
+        (f"({QKV}) => (float[2,3,8] y, float[2,2,3,5] p) {{ y, , , p = com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v) }}", "products of queries and keys"),
+        ("(uint8[2,3,8] a, int8[8,4] w, float[8] s, float t) => (float[2,3,4] y) { y = com.microsoft.MatMulIntegerToFloat(a, w, s, t) }", "each column of A"),
+        ("(uint8[2,3,8] a, float[3] s) => (float[2,3,8] y) { y = com.microsoft.DequantizeLinear(a, s) }", "without the axis"),
+        ("(float[2,3,8] a, float[3] s) => (uint8[2,3,8] y) { y = com.microsoft.QuantizeLinear(a, s) }", "without the axis"),
+        ("(float[1,2,5,5] x, float[2,1,3,3] w) => (float[1,1,5,5] y) { y = com.microsoft.ConvTransposeWithDynamicPads<auto_pad=\"SAME_UPPER\">(x, w) }", "auto_pad"),
+    ],
+)  # fmt: skip
+def test_what_has_no_form_says_why(text: str, why: str) -> None:
+    (node,) = dmlops.onnx.read(model(text)).nodes
+    assert node.status == "impossible"
+    assert why in node.reason
 
 
 def test_attention_with_heads_of_onnx_runtime() -> None:
