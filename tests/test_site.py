@@ -210,7 +210,7 @@ def test_the_pages_of_interfaces_have_what_is_public(pages: dict[str, Page]) -> 
 
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     specs = small(tmp_path / "specs")
-    nasty = "".join([*NASTY, "<img src=x onerror=alert(2)>"])
+    nasty = "".join([*(one for one in NASTY if len(one) < 100), "<img src=x onerror=alert(2)>"])
     for path in specs.rglob("*.yaml"):
         if "operators" in path.parts:
             document = spoil_texts(yaml.safe_load(path.read_text(encoding="utf-8")), nasty)
