@@ -584,6 +584,19 @@ def test_a_huge_constant_is_not_made() -> None:
     )  # more than a tensor may have
 
 
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        ("QuickGelu<alpha = 1.0, beta = 2.0>(x)", "beta is not known as an attribute of QuickGelu"),
+        ("QuickGelu(x, x)", "QuickGelu is not known to have so many inputs or outputs"),
+    ],
+)
+def test_what_a_newer_version_adds_is_not_left_out_silently(node: str, reason: str) -> None:
+    made = model(f"(float[2,3] x) => (float[2,3] y) {{ y = com.microsoft.{node} }}")
+    (found,) = dmlops.onnx.read(made).nodes
+    assert not found.operators and reason in found.reason
+
+
 def test_data_in_other_files_is_not_read(tmp_path: Path) -> None:
     made = model("(float[2,3] x) => (float[a,b] y) { y = Reshape(x, s) }", s=np.array([3, 2]))
     tensor = made.graph.initializer[0]

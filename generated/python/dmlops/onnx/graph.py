@@ -278,6 +278,8 @@ class Graph:
         """What the names of a signature are for this node: views, attributes, None for what is absent."""
         values: dict[str, Any] = dict(signature.attributes)
         for one in node.attribute:
+            if one.name not in signature.attributes:
+                raise Impossible(f"{one.name} is not known as an attribute of {node.op_type}")
             value = attribute(one)
             if isinstance(value, np.ndarray):
                 value = View(Tensor("", None, tuple(value.shape) or (1,), value))
@@ -295,6 +297,8 @@ class Graph:
                     values[plain] = View(self.tensor(given)) if given else None
                     if not given and not parameter.endswith("?"):
                         raise Impossible(f"{plain} is absent, which {node.op_type} needs")
+            if any(left):
+                raise Impossible(f"{node.op_type} is not known to have so many inputs or outputs")
         return values
 
     def _merged(self, name: str, found: Any) -> Any:
