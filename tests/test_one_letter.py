@@ -46,6 +46,7 @@ FREE = {
     "broken_by",
     "name",
     "page",
+    "stated",
 }
 FREE |= {"broadcast", "rank", "axis", "negative", "compute", "pages"}
 
