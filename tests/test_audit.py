@@ -377,7 +377,7 @@ def test_what_cannot_be_read_is_said(
     ("old", "new", "message"),
     [
         ("| 1 to 8 |", "| some |", "these are no dimension counts: some"),
-        ("| Input |", "| Entry |", "this is no kind of tensor: Entry"),
+        ("| Input |", "| Entry |", "this is not a kind of tensor: Entry"),
         ("| Tensor | Kind |", "| Name | Kind |", "a table of tensors begins with a column Tensor"),
         ("| Supported data types |", "| Types |", "a column that is not known: types"),
         ("| InputTensor | Input |", "| InputTensor |", "the row has 3 cells, the table's header has 4"),

@@ -172,10 +172,10 @@ def head(text: str) -> bytes:
 
 
 HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "empty": (lambda data: b"", "is no file of NumPy's"),
+    "empty": (lambda data: b"", "is not a NumPy file"),
     "truncated": (lambda data: data[:-1], "ends after"),
-    "no numbers": (lambda data: data[:5], "is no file of NumPy's"),
-    "random": (lambda data: bytes(range(256)) * 4, "is no file of NumPy's"),
+    "no numbers": (lambda data: data[:5], "is not a NumPy file"),
+    "random": (lambda data: bytes(range(256)) * 4, "is not a NumPy file"),
     "larger than it can be": (lambda data: data + bytes(1 << 17), "is larger than"),
     "pickled": (lambda data: saved(np.array([Evil()], object), allow_pickle=True), "elements of"),
     "another type": (lambda data: data.replace(b"<f4", b"<i4"), "int32"),
@@ -188,9 +188,9 @@ HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda data: head("{'descr': '<f4', 'fortran_order': False, 'shape': (-4, -4)}") + data[128:],
         "",
     ),
-    "code": (lambda data: head("{'descr': __import__('os').mkdir('unpickled')}"), "is no file of NumPy's"),
-    "nested": (lambda data: head("(" * 9000), "is no file of NumPy's"),
-    "a version to come": (lambda data: data.replace(b"NUMPY\x01", b"NUMPY\x09"), "is no file of NumPy's"),
+    "code": (lambda data: head("{'descr': __import__('os').mkdir('unpickled')}"), "is not a NumPy file"),
+    "nested": (lambda data: head("(" * 9000), "is not a NumPy file"),
+    "a version to come": (lambda data: data.replace(b"NUMPY\x01", b"NUMPY\x09"), "is not a NumPy file"),
 }
 
 

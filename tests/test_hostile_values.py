@@ -298,7 +298,7 @@ def test_junk_in_inputs_levels_and_devices(what: str) -> None:
         for name in sizes:
             with pytest.raises(ValueError, match=name):
                 run(desc, {**arrays, name: junk()})
-        with pytest.raises(TypeError, match="is no description"):
+        with pytest.raises(TypeError, match="is not an operator description"):
             run(junk(), arrays)
     if junk() is not None:
         with pytest.raises((TypeError, gpu.GpuUnavailable), match="device"):

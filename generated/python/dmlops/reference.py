@@ -29,7 +29,7 @@ def run(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
     operators whose computation the registry does not hold, and TypeError for what is no description.
     """
     if not is_a(desc, Description):
-        raise TypeError(f"{shown(desc)} is no description of an operator")
+        raise TypeError(f"{shown(desc)} is not an operator description")
     violations = desc.validate(max(FeatureLevel))
     if violations:
         raise InvalidDescription(desc, violations)

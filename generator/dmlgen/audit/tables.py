@@ -81,7 +81,7 @@ def _cell_faults(row: Row, cells: dict[str, str]) -> Iterator[Fault]:
     if ranks is not None and _ranks(ranks) is None:
         yield Fault(row.line, f"these are no dimension counts: {ranks}")
     if cells.get("kind", "input").casefold() not in _KINDS:
-        yield Fault(row.line, f"this is no kind of tensor: {cells['kind']}")
+        yield Fault(row.line, f"this is not a kind of tensor: {cells['kind']}")
 
 
 def _row(row: Row, cells: dict[str, str]) -> SupportRow:

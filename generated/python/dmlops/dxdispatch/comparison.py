@@ -51,7 +51,7 @@ def elements_of(output: Output, data: bytes) -> np.ndarray:
         }[version]
         shape, fortran, data_type = read(file)
     except Exception:  # the head is a literal of Python, which fails in many ways
-        raise Unreadable(f"{output.file} is no file of NumPy's") from None
+        raise Unreadable(f"{output.file} is not a NumPy file") from None
     wanted = buffer_type(output.tensor.DataType).numpy
     length = buffer_length(output.tensor.size_in_bytes)
     if data_type != wanted or fortran:

@@ -89,7 +89,7 @@ def run(
 def checked_description(desc: Description) -> None:
     """Raises TypeError for what is no description, InvalidDescription for one that breaks rules."""
     if not is_a(desc, Description):
-        raise TypeError(f"{shown(desc)} is no description of an operator")
+        raise TypeError(f"{shown(desc)} is not an operator description")
     violations = desc.validate()  # at the newest level
     if violations:
         raise InvalidDescription(desc, violations)
@@ -116,7 +116,7 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
             raise ValueError(f"{desc.OPERATOR} has several outputs; say which of them share whose buffer")
         in_place = dict.fromkeys(outputs, in_place)
     if not isinstance(in_place, Mapping):
-        raise ValueError(f"{shown(in_place)} is no name of an input, nor does it map outputs to inputs")
+        raise ValueError(f"{shown(in_place)} is neither an input's name nor a mapping of outputs to inputs")
     for output, source in in_place.items():
         for name, tensors, role in ((output, outputs, "output"), (source, inputs, "input")):
             if not is_a(name, str) or name not in tensors:

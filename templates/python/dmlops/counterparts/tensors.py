@@ -139,7 +139,7 @@ class View:
     def permuted(self, axes: Sequence[int]) -> View:
         axes = tuple(axes)
         if sorted(axes) != list(range(self.rank)):
-            raise Impossible(f"{list(axes)} is no order of {self.rank} dimensions")
+            raise Impossible(f"{list(axes)} is not a permutation of {self.rank} dimensions")
         strides = self.strides or packed(self.sizes)
         return replace(
             self,

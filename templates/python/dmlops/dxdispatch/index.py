@@ -146,42 +146,42 @@ def element(value: Any, data_type: np.dtype) -> float | None:
         value = _ELEMENTS[value.lower()] if value.lower() in _ELEMENTS else int(value)
     is_float = data_type.kind == "f"
     if type(value) not in (int, float) or not (is_float or value == int(value)):
-        raise ValueError(f"{shown(value)} is no element")
+        raise ValueError(f"{shown(value)} is not an element")
     return float(data_type.type(value)) if is_float else int(value)
 
 
 def _amount(value: Any) -> float:
     if type(value) not in (int, float) or not 0 <= value < math.inf:
-        raise ValueError(f"{shown(value)} is no tolerance")
+        raise ValueError(f"{shown(value)} is not a tolerance")
     return float(value)
 
 
 def _sizes(value: Any, least: int) -> tuple[int, ...]:
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is no list of sizes")
+        raise ValueError(f"{shown(value)} is not a list of sizes")
     return tuple(_size(one, least) for one in value)
 
 
 def _size(value: Any, least: int) -> int:
     if type(value) is not int or not least <= value < 1 << 32:
-        raise ValueError(f"{shown(value)} is no size")
+        raise ValueError(f"{shown(value)} is not a size")
     return value
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is no list")
+        raise ValueError(f"{shown(value)} is not a list")
     return tuple(map(_text, value))
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{shown(value)} is no text")
+        raise ValueError(f"{shown(value)} is not a text")
     return value
 
 
 def _matching(pattern: re.Pattern[str], value: Any) -> str:
     """A name that leads to no other folder."""
     if not pattern.fullmatch(_text(value)):
-        raise ValueError(f"{shown(value)} is no name of a file")
+        raise ValueError(f"{shown(value)} is not a file name")
     return str(value)
