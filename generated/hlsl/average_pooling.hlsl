@@ -12,6 +12,20 @@
 //
 //   PASS       what is written:
 //              0 OutputTensor
+//              1 OutputTensor, by windows on InputTensor
+// In pass 1 only:
+//   WINDOW_RANK  dimensions of the window, the last of InputTensor
+//   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
+//   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
+//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
+//   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
+//   LANES      otherwise, threads that share the places of one window: a power of 2
+// With IN_BLOCKS, Y and X being the last two dimensions of the window; Y is 1 along, where there is only one:
+//   BLOCK_ROWS, BLOCK_COLUMNS  elements of a block along Y and X
+//   WINDOW_HEIGHT, WINDOW_WIDTH  places of the window
+//   STEP_Y, STEP_X  how far a window lies from its neighbour
+//   TAP_Y, TAP_X  how far a place of the window lies from its neighbour
+//   LEAD       elements that a vector has before the first one of a block
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -29,10 +43,55 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+#if PASS == 1
+#if WINDOW_VECTOR == 1
+typedef INPUT_STORED WindowBuffer;
+#else
+typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
+#endif
+#if OUTPUT_VECTOR == 1
+typedef OUTPUT_STORED OutputBuffer;
+#else
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#endif
+#else
+typedef INPUT_STORED WindowBuffer;
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+#if PASS == 1
+    int4 planeSteps[2];
+    int4 windowSizes[2];
+    int4 windowFirst[2];
+    int4 windowSteps[2];
+    int4 windowTaps[2];
+    int4 windowLimits[2];
+    int4 windowStrides[2];
+    int4 countFirst[2];
+    int4 countSteps[2];
+    int4 countTaps[2];
+    int4 countLimits[2];
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 strides[2];
+    int4 startPadding[2];
+    int4 spatial[2];
+    int4 windowSize[2];
+    int4 paddedSizes[2];
+    uint count;  // elements of the output
+    uint layers;  // of a window: all that differ in more than its last two dimensions
+    uint planes;  // of the output: likewise
+    uint blocksDown;  // of a plane
+    uint blocksAcross;
+    uint groupColumns;  // thread groups along x
+    int includePadding;
+#else
     int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
@@ -48,6 +107,7 @@
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int includePadding;
+#endif
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -494,14 +554,323 @@ int64_t Count(List o)
     return max((int64_t)SumOf2(o), (int64_t)1);
 }
 
+#if PASS == 1
+#define OVER_ELEMENTS [unroll]
+static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
+#if WINDOW_RANK > 1
+static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
+#else
+static const uint height = 1;
+#endif
+static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
+
+REAL_VALUE TermOf(INPUT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    return element;
+}
+
+REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
+{
+    result = result + term;
+    return result;
+}
+
+// How many places of the window are in the box along one of its dimensions
+int CountAlong(int d, int at)
+{
+    const int tap = countTaps[d / 4][d % 4], from = countFirst[d / 4][d % 4] + at * countSteps[d / 4][d % 4];
+    const int before = max(-from + tap - 1, 0) / tap, within = max(countLimits[d / 4][d % 4] - from + tap - 1, 0) / tap;
+    return max(min(within, windowSizes[d / 4][d % 4]) - before, 0);
+}
+
+// Outputs, made of the result
+OUTPUT_VALUE Finished(List at, REAL_VALUE total)
+{
+    int counted = 1;
+    [unroll]
+    for (int d = 0; d < WINDOW_RANK; d++)
+        counted *= CountAlong(d, at.entries[WINDOW_AXIS + d]);
+    return (OUTPUT_VALUE)RoundingOnce((total / Convert(max((int)counted, (int)1), (REAL_VALUE)0)), OUTPUT_BITS);
+}
+
+// Where the window of an element begins: its first coordinates, and offsets without these
+struct Origin
+{
+    int first[WINDOW_RANK];
+    uint base;
+};
+
+Origin OriginOf(List at)
+{
+    Origin origin;
+    origin.base = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    [unroll]
+    for (int e = 0; e < WINDOW_RANK; e++)
+        origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+    return origin;
+}
+
+// All places of the window that differ along its last two dimensions only
+struct Layer
+{
+    bool isInside;
+    uint base;
+};
+
+Layer LayerOf(Origin origin, uint number)
+{
+    Layer layer;
+    layer.isInside = true;
+    layer.base = origin.base;
+    [unroll]
+    for (int d = WINDOW_RANK - 3; d >= 0; d--)
+    {
+        const uint size = (uint)windowSizes[d / 4][d % 4];
+        const uint above = number / size, within = number - above * size;
+        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        number = above;
+    }
+    return layer;
+}
+
+// The offset of an element of a layer, from its last two coordinates; whether there is one
+uint Reached(Layer layer, int y, int x, out bool isInside)
+{
+    isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
+    uint offset = layer.base + (uint)x * (uint)windowStrides[xAxis / 4][xAxis % 4];
+#if WINDOW_RANK > 1
+    isInside = isInside && (uint)y < (uint)windowLimits[yAxis / 4][yAxis % 4];
+    offset += (uint)y * (uint)windowStrides[yAxis / 4][yAxis % 4];
+#endif
+    return offset;
+}
+
+// The fold of every so manieth place of each layer of a window
+REAL_VALUE Folded(List at, uint first, uint step)
+{
+    const Origin origin = OriginOf(at);
+    const uint down = step / width, across = step - down * width;
+    REAL_VALUE result = (REAL_VALUE)0;
+    [loop]
+    for (uint number = 0; number < layers; number++)
+    {
+        const Layer layer = LayerOf(origin, number);
+        uint y = first / width, x = first - y * width;
+        [loop]
+        while (y < height)
+        {
+            bool isInside;
+            const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
+            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
+            if (isInside)
+#if WINDOW_VECTOR == 1
+                result = With(result, TermOf(LoadInput(offset)));
+#else
+                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]));
+#endif
+            y += down;
+            x += across;
+            if (x >= width)
+            {
+                x -= width;
+                y++;
+            }
+        }
+    }
+    return result;
+}
+
+// Stores neighbours along a row
+void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, Finished(at, totals[0]));
+#else
+    vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+    OVER_ELEMENTS
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        elements[e] = Finished(at, totals[e]);
+        at.entries[WINDOW_AXIS + xAxis]++;
+    }
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+}
+
+#if IN_BLOCKS
+static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;  // of all windows of a block
+static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
+static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
+
+// The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
+void FetchRow(Layer layer, int y, int x, out REAL_VALUE terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
+{
+    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    [unroll]
+    for (int v = 0; v < vectors; v++)
+    {
+        const uint offset = Reached(layer, y, x + v * WINDOW_VECTOR, isThere[v]);
+        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
+        if (isThere[v])
+#if WINDOW_VECTOR == 1
+            some = LoadInput(offset);
+#else
+            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+#endif
+        [unroll]
+        for (int e = 0; e < WINDOW_VECTOR; e++)
+            elements[v * WINDOW_VECTOR + e] = some[e];
+    }
+    OVER_ELEMENTS
+    for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
+    {
+        // Chosen in such a way, elements and terms stay in registers also where this is a loop.
+        INPUT_VALUE element = elements[0];
+        int other;
+        [unroll]
+        for (other = 1; other < vectors * WINDOW_VECTOR; other++)
+            element = other == n ? elements[other] : element;
+        const REAL_VALUE term = TermOf(element);
+        [unroll]
+        for (other = 0; other < vectors * WINDOW_VECTOR; other++)
+            if (other == n)
+                terms[other] = isThere[other / WINDOW_VECTOR] ? term : (REAL_VALUE)0;
+    }
+}
+
+void FoldBlock(uint item)
+{
+    const uint column = item % blocksAcross, above = item / blocksAcross;
+    uint rest = above / blocksDown;
+    if (rest >= planes)
+        return;
+    List at = (List)0;
+    at.length = OUTPUT_SIZES_LENGTH;
+    [unroll]
+    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
+    {
+        const uint size = (uint)outputSizes[d / 4][d % 4];
+        const uint before = d > 0 ? rest / size : 0;
+        at.entries[d] = (int)(rest - before * size);
+        rest = before;
+    }
+    at.entries[WINDOW_AXIS + xAxis] = (int)(column * BLOCK_COLUMNS);
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] = (int)(above % blocksDown * BLOCK_ROWS);
+#endif
+
+    const Origin origin = OriginOf(at);
+    const int top = WINDOW_RANK > 1 ? origin.first[yAxis] : 0, left = origin.first[xAxis] - LEAD;
+    REAL_VALUE totals[BLOCK_ROWS][BLOCK_COLUMNS];
+    int j, c;
+    [unroll]
+    for (j = 0; j < BLOCK_ROWS; j++)
+        [unroll]
+        for (c = 0; c < BLOCK_COLUMNS; c++)
+        {
+            totals[j][c] = (REAL_VALUE)0;
+        }
+    [loop]
+    for (uint number = 0; number < layers; number++)
+    {
+        const Layer layer = LayerOf(origin, number);
+        [unroll]
+        for (int r = 0; r < reachY; r++)
+        {
+            REAL_VALUE terms[vectors * WINDOW_VECTOR];
+            bool isThere[vectors];
+            FetchRow(layer, top + r, left, terms, isThere);
+            [unroll]
+            for (j = 0; j < BLOCK_ROWS; j++)
+            {
+                const int y = (r - j * STEP_Y) / TAP_Y;
+                if (r >= j * STEP_Y && r == j * STEP_Y + y * TAP_Y && y < WINDOW_HEIGHT)
+                {
+                    [unroll]
+                    for (c = 0; c < BLOCK_COLUMNS; c++)
+                        [unroll]
+                        for (int x = 0; x < WINDOW_WIDTH; x++)
+                        {
+                            const int place = LEAD + c * STEP_X + x * TAP_X;
+                            totals[j][c] = With(totals[j][c], terms[place]);
+                        }
+                }
+            }
+        }
+    }
+
+    const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
+    const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
+    const int firstColumn = at.entries[WINDOW_AXIS + xAxis], firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
+    OVER_ELEMENTS
+    for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
+    {
+        REAL_VALUE some[OUTPUT_VECTOR];
+        [unroll]
+        for (int i = 0; i < BLOCK_ROWS * BLOCK_COLUMNS; i++)
+            if (i / OUTPUT_VECTOR * OUTPUT_VECTOR == n)
+            {
+                some[i % OUTPUT_VECTOR] = totals[i / BLOCK_COLUMNS][i % BLOCK_COLUMNS];
+            }
+        at.entries[WINDOW_AXIS + xAxis] = firstColumn + n % BLOCK_COLUMNS;
+#if WINDOW_RANK > 1
+        at.entries[WINDOW_AXIS + yAxis] = firstRow + n / BLOCK_COLUMNS;
+#endif
+        if (firstRow + n / BLOCK_COLUMNS >= bottom || at.entries[WINDOW_AXIS + xAxis] >= right)
+            continue;
+        StoreVector(at, some);
+    }
+}
+#else
+groupshared REAL_VALUE results[NUM_THREADS];
+
+void FoldTogether(uint group, uint thread)
+{
+    const uint lane = thread % LANES, item = group * (NUM_THREADS / LANES) + thread / LANES;
+    const List at = Unflat((int)min(item, count - 1), ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH));
+    results[thread] = Folded(at, lane, LANES);
+    [unroll]
+    for (uint span = LANES / 2; span > 0; span /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (lane < span)
+            results[thread] = With(results[thread], results[thread + span]);
+    }
+    if (lane == 0 && item < count)
+    {
+        const REAL_VALUE result[OUTPUT_VECTOR] = { results[thread] };
+        StoreVector(at, result);
+    }
+}
+#endif
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 1
+#if IN_BLOCKS
+    FoldBlock((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#else
+    FoldTogether(group.y * groupColumns + group.x, thread);
+#endif
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((SumOf(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), OUTPUT_BITS));
+#endif
 #endif
 }

@@ -12,10 +12,24 @@
 //
 //   PASS       what is written:
 //              0 OutputTensor
-//              1 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
-//              2 OutputTensor from these parts
-//              3 OutputTensor, where groups of channels are too small for tiles
-// In passes from 1 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
+//              1 OutputTensor, by windows on InputTensor
+// In pass 1 only:
+//   WINDOW_RANK  dimensions of the window, the last of InputTensor
+//   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
+//   ROW_AXIS   the dimension of the output that counts rows of FilterTensor
+//   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
+//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
+//   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
+//   LANES      otherwise, threads that share the places of one window: a power of 2
+// With IN_BLOCKS, Y and X being the last two dimensions of the window; Y is 1 along, where there is only one:
+//   BLOCK_ROWS, BLOCK_COLUMNS  elements of a block along Y and X
+//   WINDOW_HEIGHT, WINDOW_WIDTH  places of the window
+//   STEP_Y, STEP_X  how far a window lies from its neighbour
+//   TAP_Y, TAP_X  how far a place of the window lies from its neighbour
+//   LEAD       elements that a vector has before the first one of a block
+//              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
+//              3 OutputTensor from these parts
+// In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // FilterTensor and InputTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
 //   WINDOW_RANK  dimensions of the window
@@ -69,7 +83,20 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-#if PASS >= 1
+#if PASS == 1
+typedef FILTER_STORED LeftBuffer;
+#if WINDOW_VECTOR == 1
+typedef INPUT_STORED RightBuffer;
+#else
+typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
+#endif
+#if OUTPUT_VECTOR == 1
+typedef OUTPUT_STORED OutputBuffer;
+#else
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#endif
+#else
+#if PASS >= 2
 typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
 typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
@@ -77,6 +104,7 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef FILTER_STORED LeftBuffer;
 typedef INPUT_STORED RightBuffer;
 typedef OUTPUT_STORED OutputBuffer;
+#endif
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
@@ -95,7 +123,60 @@ struct Activation
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-#if PASS >= 1
+#if PASS == 1
+    int4 planeSteps[2];
+    int4 windowSizes[2];
+    int4 windowFirst[2];
+    int4 windowSteps[2];
+    int4 windowTaps[2];
+    int4 windowLimits[2];
+    int4 windowStrides[2];
+    int4 weightsSteps[2];
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 filterSizes[2];
+    int4 filterStrides[2];
+    int4 biasSizes[2];
+    int4 biasStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 outputPadding[2];
+    int4 groupCount[2];
+    int4 groupCount2[2];
+    int4 strides[2];
+    int4 dilations[2];
+    int4 startPadding[2];
+    int4 window[2];
+    int4 inputSizes2[2];
+    Activation activations[ACTIVATION_COUNT];
+    uint count;  // elements of the output
+    uint layers;  // of a window: all that differ in more than its last two dimensions
+    uint planes;  // of the output: likewise
+    uint blocksDown;  // of a plane
+    uint blocksAcross;
+    uint groupColumns;  // thread groups along x
+    uint channels;
+    uint channelStep;
+    uint groupRows;
+    uint weightsFirst;
+    uint weightsRowStep;
+    uint weightsChannelStep;
+    int isForward;
+    int isConvolution;
+    int inputs;
+    int isInputDimensionCount;
+    int outputSizesEntry;
+    int isInputDimensionCount2;
+    int outputSizesEntry2;
+    int isInputDimensionCount3;
+    int outputSizesEntry3;
+    int isInputDimensionCount4;
+    int outputSizesEntry4;
+    int isInputDimensionCount5;
+    int outputSizesEntry5;
+    int isInputDimensionCount6;
+    int outputSizesEntry6;
+#elif PASS >= 2
     int4 sizes[2];
     int4 leftSteps[2];
     int4 rightSteps[2];
@@ -1287,7 +1368,351 @@ REAL_VALUE Chosen6(List at)
     return (REAL_VALUE)0.0f;
 }
 
-#if PASS >= 1
+#if PASS == 1
+#if ACTIVATION_KINDS
+#define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+#else
+#define OVER_ELEMENTS [unroll]
+#endif
+static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
+#if WINDOW_RANK > 1
+static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
+#else
+static const uint height = 1;
+#endif
+static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
+
+float TermOf(INPUT_VALUE stored)
+{
+    const float element = (float)stored;
+    return element;
+}
+
+float With(float result, float term, float weight)
+{
+    result = mad(weight, term, result);
+    return result;
+}
+
+// Outputs, made of the result
+OUTPUT_VALUE Finished(List at, float total)
+{
+    return (OUTPUT_VALUE)RoundingOnce(Activate(((((((isInputDimensionCount != 0) && (Entry(at, 2) >= outputSizesEntry)) || ((isInputDimensionCount2 != 0) && (Entry(at, 3) >= outputSizesEntry2)) || ((isInputDimensionCount3 != 0) && (Entry(at, 4) >= outputSizesEntry3)) || ((isInputDimensionCount4 != 0) && (Entry(at, 5) >= outputSizesEntry4)) || ((isInputDimensionCount5 != 0) && (Entry(at, 6) >= outputSizesEntry5)) || ((isInputDimensionCount6 != 0) && (Entry(at, 7) >= outputSizesEntry6))) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
+}
+
+// Where the window of an element begins: its first coordinates, and offsets without these
+struct Origin
+{
+    int first[WINDOW_RANK];
+    uint base;
+    uint weights;
+};
+
+Origin OriginOf(List at)
+{
+    Origin origin;
+    origin.base = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    [unroll]
+    for (int e = 0; e < WINDOW_RANK; e++)
+        origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+    const uint row = (uint)at.entries[ROW_AXIS];
+    origin.base += row / groupRows * channels * channelStep;
+    origin.weights = weightsFirst + row * weightsRowStep;
+    return origin;
+}
+
+// All places of the window that differ along its last two dimensions only, for one channel
+struct Layer
+{
+    bool isInside;
+    uint base;
+    uint weights;
+};
+
+Layer LayerOf(Origin origin, uint number)
+{
+    Layer layer;
+    layer.isInside = true;
+    layer.base = origin.base;
+    layer.weights = origin.weights;
+    [unroll]
+    for (int d = WINDOW_RANK - 3; d >= 0; d--)
+    {
+        const uint size = (uint)windowSizes[d / 4][d % 4];
+        const uint above = number / size, within = number - above * size;
+        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
+        number = above;
+    }
+    layer.base += number * channelStep;
+    layer.weights += number * weightsChannelStep;
+    return layer;
+}
+
+// The offset of an element of a layer, from its last two coordinates; whether there is one
+uint Reached(Layer layer, int y, int x, out bool isInside)
+{
+    isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
+    uint offset = layer.base + (uint)x * (uint)windowStrides[xAxis / 4][xAxis % 4];
+#if WINDOW_RANK > 1
+    isInside = isInside && (uint)y < (uint)windowLimits[yAxis / 4][yAxis % 4];
+    offset += (uint)y * (uint)windowStrides[yAxis / 4][yAxis % 4];
+#endif
+    return offset;
+}
+
+float WeightAt(Layer layer, uint y, uint x)
+{
+    uint offset = layer.weights + x * (uint)weightsSteps[xAxis / 4][xAxis % 4];
+#if WINDOW_RANK > 1
+    offset += y * (uint)weightsSteps[yAxis / 4][yAxis % 4];
+#endif
+    return (float)filterTensor[offset];
+}
+
+// The fold of every so manieth place of each layer of a window
+float Folded(List at, uint first, uint step)
+{
+    const Origin origin = OriginOf(at);
+    const uint down = step / width, across = step - down * width;
+    float result = 0;
+    [loop]
+    for (uint number = 0; number < layers; number++)
+    {
+        const Layer layer = LayerOf(origin, number);
+        uint y = first / width, x = first - y * width;
+        [loop]
+        while (y < height)
+        {
+            bool isInside;
+            const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
+            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
+            if (isInside)
+#if WINDOW_VECTOR == 1
+                result = With(result, TermOf(LoadInput(offset)), WeightAt(layer, y, x));
+#else
+                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]), WeightAt(layer, y, x));
+#endif
+            y += down;
+            x += across;
+            if (x >= width)
+            {
+                x -= width;
+                y++;
+            }
+        }
+    }
+    return result;
+}
+
+// Stores neighbours along a row
+void StoreVector(List at, float totals[OUTPUT_VECTOR])
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, Finished(at, totals[0]));
+#else
+    vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+    OVER_ELEMENTS
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        elements[e] = Finished(at, totals[e]);
+        at.entries[WINDOW_AXIS + xAxis]++;
+    }
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+}
+
+#if IN_BLOCKS
+static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;  // of all windows of a block
+static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
+static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
+
+// The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
+void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
+{
+    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    [unroll]
+    for (int v = 0; v < vectors; v++)
+    {
+        const uint offset = Reached(layer, y, x + v * WINDOW_VECTOR, isThere[v]);
+        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
+        if (isThere[v])
+#if WINDOW_VECTOR == 1
+            some = LoadInput(offset);
+#else
+            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+#endif
+        [unroll]
+        for (int e = 0; e < WINDOW_VECTOR; e++)
+            elements[v * WINDOW_VECTOR + e] = some[e];
+    }
+    OVER_ELEMENTS
+    for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
+    {
+        // Chosen in such a way, elements and terms stay in registers also where this is a loop.
+        INPUT_VALUE element = elements[0];
+        int other;
+        [unroll]
+        for (other = 1; other < vectors * WINDOW_VECTOR; other++)
+            element = other == n ? elements[other] : element;
+        const float term = TermOf(element);
+        [unroll]
+        for (other = 0; other < vectors * WINDOW_VECTOR; other++)
+            if (other == n)
+                terms[other] = isThere[other / WINDOW_VECTOR] ? term : 0;
+    }
+}
+
+void FoldBlock(uint item)
+{
+    const uint column = item % blocksAcross, above = item / blocksAcross;
+    uint rest = above / blocksDown;
+    if (rest >= planes)
+        return;
+    List at = (List)0;
+    at.length = OUTPUT_SIZES_LENGTH;
+    [unroll]
+    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
+    {
+        const uint size = (uint)outputSizes[d / 4][d % 4];
+        const uint before = d > 0 ? rest / size : 0;
+        at.entries[d] = (int)(rest - before * size);
+        rest = before;
+    }
+    at.entries[WINDOW_AXIS + xAxis] = (int)(column * BLOCK_COLUMNS);
+#if WINDOW_RANK > 1
+    at.entries[WINDOW_AXIS + yAxis] = (int)(above % blocksDown * BLOCK_ROWS);
+#endif
+
+    const Origin origin = OriginOf(at);
+    const int top = WINDOW_RANK > 1 ? origin.first[yAxis] : 0, left = origin.first[xAxis] - LEAD;
+    float totals[BLOCK_ROWS][BLOCK_COLUMNS];
+    int j, c;
+    [unroll]
+    for (j = 0; j < BLOCK_ROWS; j++)
+        [unroll]
+        for (c = 0; c < BLOCK_COLUMNS; c++)
+        {
+            totals[j][c] = 0;
+        }
+    bool isStrange = false;  // whether there are infinities or NaN among the weights
+    [loop]
+    for (uint number = 0; number < layers; number++)
+    {
+        const Layer layer = LayerOf(origin, number);
+        float factors[WINDOW_HEIGHT * WINDOW_WIDTH];
+        [unroll]
+        for (uint n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
+        {
+            factors[n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
+            isStrange = isStrange || (asuint(factors[n]) & 0x7f800000) == 0x7f800000;
+        }
+        [unroll]
+        for (int r = 0; r < reachY; r++)
+        {
+            float terms[vectors * WINDOW_VECTOR];
+            bool isThere[vectors];
+            FetchRow(layer, top + r, left, terms, isThere);
+            [unroll]
+            for (j = 0; j < BLOCK_ROWS; j++)
+            {
+                const int y = (r - j * STEP_Y) / TAP_Y;
+                if (r >= j * STEP_Y && r == j * STEP_Y + y * TAP_Y && y < WINDOW_HEIGHT)
+                {
+                    [unroll]
+                    for (c = 0; c < BLOCK_COLUMNS; c++)
+                        [unroll]
+                        for (int x = 0; x < WINDOW_WIDTH; x++)
+                        {
+                            const int place = LEAD + c * STEP_X + x * TAP_X;
+                            totals[j][c] = With(totals[j][c], terms[place], factors[y * WINDOW_WIDTH + x]);
+                        }
+                }
+            }
+        }
+    }
+
+    const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
+    const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
+    const int firstColumn = at.entries[WINDOW_AXIS + xAxis], firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
+    // What is outside takes no part, but 0 times infinity would be NaN.
+    [branch]
+    if (isStrange)
+    {
+        [loop]
+        for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
+        {
+            const int y = firstRow + n / BLOCK_COLUMNS, x = firstColumn + n % BLOCK_COLUMNS;
+            if (y >= bottom || x >= right)
+                continue;
+#if WINDOW_RANK > 1
+            at.entries[WINDOW_AXIS + yAxis] = y;
+#endif
+            float again[OUTPUT_VECTOR];
+            [unroll]
+            for (int e = 0; e < OUTPUT_VECTOR; e++)
+            {
+                at.entries[WINDOW_AXIS + xAxis] = x + e;
+                again[e] = Folded(at, 0, 1);
+            }
+            at.entries[WINDOW_AXIS + xAxis] = x;
+            StoreVector(at, again);
+        }
+        return;
+    }
+    OVER_ELEMENTS
+    for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
+    {
+        float some[OUTPUT_VECTOR];
+        [unroll]
+        for (int i = 0; i < BLOCK_ROWS * BLOCK_COLUMNS; i++)
+            if (i / OUTPUT_VECTOR * OUTPUT_VECTOR == n)
+            {
+                some[i % OUTPUT_VECTOR] = totals[i / BLOCK_COLUMNS][i % BLOCK_COLUMNS];
+            }
+        at.entries[WINDOW_AXIS + xAxis] = firstColumn + n % BLOCK_COLUMNS;
+#if WINDOW_RANK > 1
+        at.entries[WINDOW_AXIS + yAxis] = firstRow + n / BLOCK_COLUMNS;
+#endif
+        if (firstRow + n / BLOCK_COLUMNS >= bottom || at.entries[WINDOW_AXIS + xAxis] >= right)
+            continue;
+        StoreVector(at, some);
+    }
+}
+#else
+groupshared float results[NUM_THREADS];
+
+void FoldTogether(uint group, uint thread)
+{
+    const uint lane = thread % LANES, item = group * (NUM_THREADS / LANES) + thread / LANES;
+    const List at = Unflat((int)min(item, count - 1), ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH));
+    results[thread] = Folded(at, lane, LANES);
+    [unroll]
+    for (uint span = LANES / 2; span > 0; span /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (lane < span)
+            results[thread] = results[thread] + results[thread + span];
+    }
+    if (lane == 0 && item < count)
+    {
+        const float result[OUTPUT_VECTOR] = { results[thread] };
+        StoreVector(at, result);
+    }
+}
+#endif
+#endif
+
+#if PASS >= 2
 // The coordinate of an element
 List PlaceOf(uint number, uint y, uint x)
 {
@@ -1425,20 +1850,8 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
     }
     return total;
 }
-
-// Each sum by a thread of its own
-void AddDirectly(uint item)
-{
-    if (item >= matrices * matrixRows * matrixColumns)
-        return;
-    const uint x = item % matrixColumns;
-    const uint above = item / matrixColumns;
-    const uint number = above / matrixRows, y = above - number * matrixRows;
-    const List at = PlaceOf(number, y, x);
-    outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, AddedUp(number, y, x, 0, matrixDepth));
-}
 #endif
-#if PASS == 1
+#if PASS == 2
 
 typedef vector<float, LEFT_VECTOR> LeftVector;
 static const uint leftLines = TILE_ROWS;
@@ -1726,11 +2139,15 @@ void Contract(uint item, uint thread)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS == 1
-    Contract(group.y * groupColumns + group.x, thread);
+#if IN_BLOCKS
+    FoldBlock((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#else
+    FoldTogether(group.y * groupColumns + group.x, thread);
+#endif
 #elif PASS == 2
-    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    Contract(group.y * groupColumns + group.x, thread);
 #elif PASS == 3
-    AddDirectly((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

@@ -22700,6 +22700,13 @@ typedef struct dmlops_plan_ContractedPass {
     int64_t output;
 } dmlops_plan_ContractedPass;
 
+typedef struct dmlops_plan_SlidingPass {
+    int64_t number;
+    int64_t tensor;
+    int64_t output;
+    int64_t weights;
+} dmlops_plan_SlidingPass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -22727,6 +22734,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_text_list bounds;
     int is_fused;
     dmlops_plan_int_list activations;
+    dmlops_plan_SlidingPass sliding;
     dmlops_plan_ContractedPass contracted;
 } dmlops_plan_DefinitionShader;
 
@@ -22751,6 +22759,21 @@ typedef struct dmlops_plan_Window {
     dmlops_plan_int_8 right_steps;
     dmlops_plan_int_8 right_taps;
 } dmlops_plan_Window;
+
+typedef struct dmlops_plan_Frame {
+    dmlops_plan_int_8 first;
+    dmlops_plan_int_8 steps;
+    dmlops_plan_int_8 taps;
+    dmlops_plan_int_8 limits;
+} dmlops_plan_Frame;
+
+typedef struct dmlops_plan_Sliding {
+    dmlops_plan_int_8 places;
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_int_8 axes;
+    dmlops_plan_Frame window;
+    dmlops_plan_Frame counted;
+} dmlops_plan_Sliding;
 
 typedef struct dmlops_plan_Factors {
     int applies;
@@ -22874,6 +22897,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 bounds;
     dmlops_plan_Activation_8 activations;
     dmlops_plan_Factors factors;
+    dmlops_plan_Sliding sliding;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_int_512 {
@@ -22951,6 +22975,46 @@ typedef struct dmlops_plan_Space {
     dmlops_plan_int_64 firsts;
     int64_t words;
 } dmlops_plan_Space;
+
+typedef struct dmlops_plan_Line {
+    int64_t places;
+    int64_t first;
+    int64_t step;
+    int64_t tap;
+    int64_t limit;
+    int64_t elements;
+} dmlops_plan_Line;
+
+typedef struct dmlops_plan_Block {
+    int64_t rows;
+    int64_t columns;
+    int64_t vector;
+    int64_t stored;
+    int64_t lead;
+} dmlops_plan_Block;
+
+typedef struct dmlops_plan_Weights {
+    dmlops_plan_int_8 steps;
+    dmlops_plan_int_64 words;
+} dmlops_plan_Weights;
+
+typedef struct dmlops_plan_SlidingParams {
+    dmlops_plan_int_8 planeSteps;
+    dmlops_plan_int_64 window;
+    dmlops_plan_int_32 counted;
+    dmlops_plan_int_8 weightsSteps;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    int64_t count;
+    int64_t layers;
+    int64_t planes;
+    int64_t blocksDown;
+    int64_t blocksAcross;
+    int64_t groupColumns;
+    dmlops_plan_int_64 weights;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SlidingParams;
 
 typedef struct dmlops_plan_Tile {
     int64_t rows;
@@ -23313,6 +23377,22 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
+typedef struct dmlops_plan_int_8_4 {
+    int64_t count;
+    dmlops_plan_int_8 items[4];
+} dmlops_plan_int_8_4;
+
+DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_plan_int_8_4* list, int64_t place, const dmlops_plan_int_8* item) {
+    if (list->count >= 4 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
 typedef struct dmlops_plan_int_8_8 {
     int64_t count;
     dmlops_plan_int_8 items[8];
@@ -23436,6 +23516,43 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
+    for (int64_t i = 0; i < record->scalars.count; ++i) {
+        dmlops_put_word(planning, record->scalars.items[i]);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_SlidingParams(
+    dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
+    for (int64_t i = 0; i < record->planeSteps.count; ++i) {
+        dmlops_put_word(planning, record->planeSteps.items[i]);
+    }
+    for (int64_t i = 0; i < record->window.count; ++i) {
+        dmlops_put_word(planning, record->window.items[i]);
+    }
+    for (int64_t i = 0; i < record->counted.count; ++i) {
+        dmlops_put_word(planning, record->counted.items[i]);
+    }
+    for (int64_t i = 0; i < record->weightsSteps.count; ++i) {
+        dmlops_put_word(planning, record->weightsSteps.items[i]);
+    }
+    for (int64_t i = 0; i < record->lists.count; ++i) {
+        dmlops_put_word(planning, record->lists.items[i]);
+    }
+    for (int64_t i = 0; i < record->activations.count; ++i) {
+        dmlops_put_word(planning, record->activations.items[i]);
+    }
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->layers);
+    dmlops_put_word(planning, record->planes);
+    dmlops_put_word(planning, record->blocksDown);
+    dmlops_put_word(planning, record->blocksAcross);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->weights.count; ++i) {
+        dmlops_put_word(planning, record->weights.items[i]);
+    }
     for (int64_t i = 0; i < record->elements.count; ++i) {
         dmlops_put_word(planning, record->elements.items[i]);
     }
@@ -23713,6 +23830,31 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const
     dmlops_plan_Buffer* stand_in);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* output, int64_t from_end);
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
+DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns);
+DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
+DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
+    sliding, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
@@ -24479,6 +24621,423 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     }
 }
 
+/* The window: the definition's own, or that of a contraction. */
+DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Window window = told->factors.window;
+    if (window.sizes.count == 0) {
+        return told->sliding;
+    }
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < tensor.sizes.count; ++d) {
+        const int64_t size = tensor.sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+        }
+    }
+    dmlops_plan_Frame frame;
+    frame.first = window.right_first;
+    frame.steps = window.right_steps;
+    frame.taps = window.right_taps;
+    frame.limits = limits;
+    dmlops_plan_Sliding made_1;
+    made_1.places = factors.right;
+    made_1.sizes = window.sizes;
+    made_1.axes = window.axes;
+    made_1.window = frame;
+    made_1.counted = told->sliding.counted;
+    return made_1;
+}
+
+/* The window along one of its dimensions, counted from the last; it has none further out than the first. */
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* output, int64_t from_end) {
+    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
+    if (d < 0) {
+        dmlops_plan_Line made_1;
+        made_1.places = 1;
+        made_1.first = 0;
+        made_1.step = 1;
+        made_1.tap = 1;
+        made_1.limit = 1;
+        made_1.elements = 1;
+        return made_1;
+    }
+    dmlops_plan_Frame frame = sliding->window;
+    int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
+    int64_t elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+        sliding->axes.count)], output->sizes.count)];
+    dmlops_plan_Line made_2;
+    made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
+    made_2.first = first;
+    made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
+    made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
+    made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
+    made_2.elements = elements;
+    return made_2;
+}
+
+/* Whether the shader has such a way for the description. */
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
+    for (int64_t d = 0; d < sliding.axes.count; ++d) {
+        const int64_t axis = sliding.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
+    }
+    dmlops_plan_Frame counted = sliding.counted;
+    for (int64_t each_1 = 0; each_1 < counted.first.count; ++each_1) {
+        const int64_t first = counted.first.items[each_1];
+        const int64_t tap = counted.taps.items[dmlops_item(planning, each_1, counted.taps.count)];
+        is_straight = is_straight && (tap > first);
+    }
+    return is_straight;
+}
+
+/* How far the windows of so many neighbours reach together. */
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
+    (void)planning;
+    return dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
+        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), 1);
+}
+
+/* The greatest power of 2 that is no more than either. */
+DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(2, power) <= dmlops_min(number, limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
+}
+
+/* Whether a thread can hold what a block of that size needs. */
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
+    int is_small = (dmlops_multiply(down->places, across->places) <= 81) && (dmlops_min(down->step, across->step) > 0);
+    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
+    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
+        columns)) <= 40);
+}
+
+/* The block of a thread: as large as leaves enough of them. */
+DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    int64_t rows = dmlops_plan_power_below(planning, down->elements, 4);
+    int64_t columns = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1), 4);
+    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 1) && ((whole < dmlops_multiply(dmlops_multiply(rows,
+        columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
+        rows = dmlops_divide(rows, 2);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > 1) && !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns))) {
+        columns = dmlops_divide(columns, 2);
+    }
+    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)) {
+        dmlops_plan_Block made_1;
+        made_1.rows = 0;
+        made_1.columns = 1;
+        made_1.vector = 1;
+        made_1.stored = 1;
+        made_1.lead = 0;
+        return made_1;
+    }
+    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
+        dmlops_multiply(columns, across->step)));
+    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
+    dmlops_plan_Block made_2;
+    made_2.rows = rows;
+    made_2.columns = columns;
+    made_2.vector = vector;
+    made_2.stored = stored;
+    made_2.lead = dmlops_modulo(across->first, vector);
+    return made_2;
+}
+
+/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
+    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
+        >= 16)) ? 4 : 1;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return vector;
+}
+
+/* How many threads share a window: more than a wave only where there are few windows. */
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 32);
+    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(8, lanes) <= places) &&
+        (dmlops_plan_times(planning, windows, lanes) < 131072))) {
+        lanes = dmlops_multiply(2, lanes);
+    }
+    return lanes;
+}
+
+/* How weights are read, in the order of the shader's constants; nothing where there are none. */
+DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
+    if (shader->sliding.weights == -1) {
+        dmlops_plan_int_8 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_64 made_2;
+        made_2.count = 0;
+        dmlops_plan_Weights made_3;
+        made_3.steps = made_1;
+        made_3.words = made_2;
+        return made_3;
+    }
+    dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        told->tensors.count)];
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    int64_t first = 0;
+    for (int64_t d = 0; d < window.left_first.count; ++d) {
+        const int64_t place = window.left_first.items[d];
+        int64_t stride = weights.strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights.strides.count,
+            window.sizes.count), d), weights.strides.count)];
+        first = dmlops_add(first, dmlops_multiply(place, stride));
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
+            window.left_taps.count)], place), stride), INT64_C(4294967296)));
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
+    }
+    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
+        told->factors.left.items[dmlops_item(planning, 0, told->factors.left.count)], output.sizes.count)],
+        dmlops_max(window.groups, 1));
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
+    dmlops_plan_int_64_insert(planning, &words, words.count, tensor.strides.items[dmlops_item(planning, 1,
+        tensor.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, 0,
+        weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, 1,
+        weights.strides.count)]);
+    dmlops_plan_Weights made_4;
+    made_4.steps = steps;
+    made_4.words = words;
+    return made_4;
+}
+
+/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
+   along. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        int64_t step = 0;
+        for (int64_t each_1 = 0; each_1 < sliding->places.count; ++each_1) {
+            const int64_t place = sliding->places.items[each_1];
+            const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+            if ((place == d) && (size > 1)) {
+                step = dmlops_add(step, stride);
+            }
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
+    }
+    return steps;
+}
+
+/* The constants of a frame: first coordinates, steps, taps, limits. */
+DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
+        const int64_t step = frame->steps.items[each_1];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
+    }
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
+        const int64_t tap = frame->taps.items[each_2];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
+    }
+    dmlops_plan_int_32 words;
+    words.count = 0;
+    dmlops_plan_int_8_4 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
+    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
+        const dmlops_plan_int_8* entries = &lists.items[each_3];
+        dmlops_plan_int_8 made_5 = dmlops_plan_eight(planning, entries);
+        for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
+            const int64_t word = made_5.items[each_4];
+            dmlops_plan_int_32_insert(planning, &words, words.count, word);
+        }
+    }
+    return words;
+}
+
+/* The constants of a window on a tensor: sizes, frame, strides. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
+    sliding, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_8 made_2 = dmlops_plan_eight(planning, &sliding->sizes);
+    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
+        const int64_t word = made_2.items[each_1];
+        dmlops_plan_int_64_insert(planning, &words, words.count, word);
+    }
+    dmlops_plan_int_32 made_4 = dmlops_plan_frame_words(planning, &sliding->window);
+    for (int64_t each_3 = 0; each_3 < made_4.count; ++each_3) {
+        const int64_t word = made_4.items[each_3];
+        dmlops_plan_int_64_insert(planning, &words, words.count, word);
+    }
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        }
+    }
+    dmlops_plan_int_8 made_6 = dmlops_plan_eight(planning, &strides);
+    for (int64_t each_5 = 0; each_5 < made_6.count; ++each_5) {
+        const int64_t word = made_6.items[each_5];
+        dmlops_plan_int_64_insert(planning, &words, words.count, word);
+    }
+    return words;
+}
+
+/* The macros of a shader that works in blocks. */
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    dmlops_out_define(planning, "", "BLOCK_ROWS", block->rows);
+    dmlops_out_define(planning, "", "BLOCK_COLUMNS", block->columns);
+    dmlops_out_define(planning, "", "WINDOW_HEIGHT", down->places);
+    dmlops_out_define(planning, "", "WINDOW_WIDTH", across->places);
+    dmlops_out_define(planning, "", "STEP_Y", down->step);
+    dmlops_out_define(planning, "", "STEP_X", across->step);
+    dmlops_out_define(planning, "", "TAP_Y", down->tap);
+    dmlops_out_define(planning, "", "TAP_X", across->tap);
+    dmlops_out_define(planning, "", "LEAD", block->lead);
+}
+
+/* One dispatch; the passes of the definition where windows do not fit. */
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, &sliding, &output, 0);
+    dmlops_plan_Line down = made_1;
+    dmlops_plan_Line across = made_2;
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across);
+    int is_all = 1;
+    for (int64_t other = 0; other < told->tensors.count; ++other) {
+        const dmlops_plan_Tensor* one = &told->tensors.items[other];
+        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
+    }
+    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
+        const dmlops_plan_Tensor* one = &told->tensors.items[each_3];
+        if (one->is_present) {
+            dmlops_plan_check_span(planning, one);
+        }
+    }
+    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
+    if (shader->contracted.number != -1) {
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_5);
+    }
+    dmlops_out_share(planning);
+    dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
+    int64_t places = dmlops_plan_element_count(planning, &sliding.sizes);
+    int64_t layers = dmlops_divide(places, dmlops_multiply(down.places, across.places));
+    int64_t lanes = dmlops_plan_lanes_of(planning, places, whole);
+    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
+    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
+    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
+    int is_block = block.rows > 0;
+    int64_t in_group = is_block ? 128 : 256;
+    int64_t threads = is_block ? dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across) :
+        dmlops_plan_times(planning, whole, lanes);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "PASS", shader->sliding.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
+    if (shader->sliding.weights != -1) {
+        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning, 0,
+            told->factors.left.count)]);
+        layers = dmlops_plan_times(planning, layers, told->factors.depth);
+    }
+    dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
+    dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
+    if (is_block) {
+        dmlops_plan_define_block(planning, &block, &down, &across);
+    } else {
+        dmlops_out_define(planning, "", "LANES", lanes);
+    }
+    dmlops_plan_int_32 counted;
+    counted.count = 0;
+    if (sliding.counted.first.count > 0) {
+        dmlops_plan_int_32 made_6 = dmlops_plan_frame_words(planning, &sliding.counted);
+        counted = made_6;
+    }
+    dmlops_plan_int_8 made_7 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
+    dmlops_plan_int_64 made_8 = dmlops_plan_window_constants(planning, &sliding, &tensor);
+    dmlops_plan_SlidingParams params;
+    params.planeSteps = made_7;
+    params.window = made_8;
+    params.counted = counted;
+    params.weightsSteps = weights.steps;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.count = whole;
+    params.layers = layers;
+    params.planes = planes;
+    params.blocksDown = blocks_down;
+    params.blocksAcross = blocks_across;
+    params.groupColumns = groups.columns;
+    params.weights = weights.words;
+    params.elements = told->elements;
+    params.scalars = known.scalars;
+    dmlops_put_SlidingParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
 /* Whether a factor is read at the coordinate of that dimension. */
 DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis) {
     (void)planning;
@@ -24852,7 +25411,7 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
     return made_4;
 }
 
-/* Whether a thread works out a sum of its own: groups of channels are too small for tiles. */
+/* Whether groups of channels are too small for tiles. */
 DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     (void)planning;
     return (found->column_axis == -1) && (found->rows < 4);
@@ -24864,7 +25423,7 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int is_busy = (dmlops_multiply(2, groups) >= 512) || dmlops_plan_is_direct(planning, found);
+    int is_busy = dmlops_multiply(2, groups) >= 512;
     int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
         dmlops_divide(found->depth, 256)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
@@ -24901,6 +25460,10 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         dmlops_plan_definition(planning, told, shader);
         return;
     }
+    if (dmlops_plan_is_direct(planning, &found)) {
+        dmlops_plan_sliding(planning, told, shader);
+        return;
+    }
     dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
@@ -24928,7 +25491,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     } else {
         dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
     }
-    dmlops_out_define(planning, "", "LEFT_VECTOR", dmlops_plan_is_direct(planning, &found) ? 1 : found.left.vector);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", found.left.vector);
     dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found.left.is_along);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", found.right.vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found.right.is_along);
@@ -24944,10 +25507,6 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_write(planning, &made_2);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
-    if (dmlops_plan_is_direct(planning, &found)) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 2), whole);
-        return;
-    }
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across),
         found.count), share.parts), dmlops_plan_threads_of(planning, &tile));
     dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
@@ -27724,7 +28283,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, dmlops_convolution_bounds},
     1,
     {17, dmlops_convolution_activations},
-    {1, 1, 0, 3},
+    {1, 0, 3, 1},
+    {2, 1, 0, 3},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -27880,6 +28440,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     1,
     {17, dmlops_gemm_activations},
+    {-1, 0, 0, 0},
     {2, 0, 1, 3},
 };
 
@@ -27976,6 +28537,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, dmlops_average_pooling_bounds},
     0,
     {0, NULL},
+    {1, 0, 1, -1},
     {-1, 0, 0, 0},
 };
 
@@ -28015,7 +28577,94 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_plan_definition(planning, &told, &dmlops_average_pooling_shader);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list7, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_append(&list8, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list9, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list12, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list12);
+    dmlops_list list13;
+    list13.count = 0;
+    dmlops_append(&list13, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list13);
+    dmlops_list list14;
+    list14.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list14, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list14, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
+    dmlops_list list15;
+    list15.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list15, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
+    dmlops_list list16;
+    list16.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list16, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
+    dmlops_list list17;
+    list17.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_list list18;
+            list18.count = 0;
+            dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+            dmlops_push(&list17, dmlops_add(dmlops_add(dmlops_list_entry(list18.values, list18.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        dmlops_append(&list17, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.limits, &list17);
+    dmlops_plan_sliding(planning, &told, &dmlops_average_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
@@ -28028,6 +28677,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, dmlops_lp_pooling_bounds},
     0,
     {0, NULL},
+    {1, 0, 1, -1},
     {-1, 0, 0, 0},
 };
 
@@ -28058,7 +28708,45 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
-    dmlops_plan_definition(planning, &told, &dmlops_lp_pooling_shader);
+    dmlops_list list5;
+    list5.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list5, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list7, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list11);
+    dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
@@ -28071,6 +28759,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, dmlops_max_pooling_bounds},
     0,
     {0, NULL},
+    {1, 0, 1, -1},
     {-1, 0, 0, 0},
 };
 
@@ -28100,7 +28789,45 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_max_pooling_shader);
+    dmlops_list list5;
+    list5.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list5, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list7, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list11);
+    dmlops_plan_sliding(planning, &told, &dmlops_max_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1}};
@@ -28112,6 +28839,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -28422,6 +29150,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     1,
     {17, dmlops_batch_normalization_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28452,6 +29181,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization_activations},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -28516,6 +29246,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28573,6 +29304,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28615,6 +29347,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     1,
     {17, dmlops_rnn_activations},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -28695,6 +29428,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {0, NULL},
     1,
     {17, dmlops_lstm_activations},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -28793,6 +29527,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     1,
     {17, dmlops_gru_activations},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -29065,6 +29800,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {1, dmlops_max_pooling1_bounds},
     0,
     {0, NULL},
+    {2, 0, 1, -1},
     {-1, 0, 0, 0},
 };
 
@@ -29095,7 +29831,46 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_max_pooling1_shader);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_list list5;
+    list5.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list5, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list5);
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list7, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list11);
+    dmlops_plan_sliding(planning, &told, &dmlops_max_pooling1_shader);
 }
 
 static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
@@ -29107,6 +29882,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -29213,6 +29989,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -29507,6 +30284,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {1, dmlops_max_pooling2_bounds},
     0,
     {0, NULL},
+    {2, 0, 1, -1},
     {-1, 0, 0, 0},
 };
 
@@ -29541,7 +30319,46 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_max_pooling2_shader);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list6, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list8, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list12);
+    dmlops_plan_sliding(planning, &told, &dmlops_max_pooling2_shader);
 }
 
 static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
@@ -29648,6 +30465,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     1,
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -29735,6 +30553,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -29761,6 +30580,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -29796,6 +30616,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -29845,6 +30666,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -29909,6 +30731,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -30106,6 +30929,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30163,6 +30987,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -30242,6 +31067,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30304,6 +31130,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -30382,6 +31209,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -30534,6 +31362,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30604,6 +31433,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30655,6 +31485,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -30685,6 +31516,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -30735,6 +31567,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -30799,6 +31632,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -30896,6 +31730,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     1,
     {17, dmlops_batch_normalization_training_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -30960,6 +31795,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -31175,6 +32011,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -31204,6 +32041,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -31254,6 +32092,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -31434,6 +32273,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, dmlops_lp_pooling1_bounds},
     0,
     {0, NULL},
+    {1, 0, 1, -1},
     {-1, 0, 0, 0},
 };
 
@@ -31468,7 +32308,45 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
-    dmlops_plan_definition(planning, &told, &dmlops_lp_pooling1_shader);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list6, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list8, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list12);
+    dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
@@ -31481,6 +32359,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, dmlops_average_pooling1_bounds},
     0,
     {0, NULL},
+    {1, 0, 1, -1},
     {-1, 0, 0, 0},
 };
 
@@ -31524,7 +32403,94 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_plan_definition(planning, &told, &dmlops_average_pooling1_shader);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_d = 0; at_d < 2; ++at_d) {
+        dmlops_push(&list8, at_d);
+    }
+    dmlops_tell_list(planning, &told.sliding.places, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_append(&list9, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.sizes, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list10, dmlops_add(at_v1, 2));
+    }
+    dmlops_tell_list(planning, &told.sliding.axes, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.first, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list12, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.steps, &list12);
+    dmlops_list list13;
+    list13.count = 0;
+    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+        dmlops_push(&list13, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+    }
+    dmlops_tell_list(planning, &told.sliding.window.taps, &list13);
+    dmlops_list list14;
+    list14.count = 0;
+    dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
+    dmlops_list list15;
+    list15.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list15, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+    dmlops_list list16;
+    list16.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list16, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+    dmlops_list list17;
+    list17.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+    dmlops_list list18;
+    list18.count = 0;
+    if ((desc->IncludePadding != 0)) {
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_list list19;
+            list19.count = 0;
+            dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+            dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
+        }
+    } else {
+        dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    }
+    dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
+    dmlops_plan_sliding(planning, &told, &dmlops_average_pooling1_shader);
 }
 
 static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
@@ -31567,6 +32533,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -31634,6 +32601,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -31678,6 +32646,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization2_activations},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -31766,6 +32735,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -31995,6 +32965,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -32025,6 +32996,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {4, dmlops_fold_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 
@@ -32091,6 +33063,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {4, dmlops_unfold_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
     {-1, 0, 0, 0},
 };
 

@@ -742,6 +742,19 @@ class Contracted(NamedTuple):
     output: str
 
 
+class Slid(NamedTuple):
+    """Pass `number` of a shader works out `output`, and all others, by a fold under a window of `tensor`, of
+    whose elements those of `weights` are factors where there are any.
+
+    The evaluation knows the window, as "sliding.sizes" and what begins likewise; or "contraction.window" does.
+    """
+
+    number: int
+    tensor: str
+    output: str
+    weights: str = ""
+
+
 @dataclass(frozen=True)
 class Shader:
     """What the shader of a definition is told.
@@ -752,7 +765,7 @@ class Shader:
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
     that they are; `fused` is the member with activations, `activations` the operators that it may name;
-    `contracted` is a faster way to an output than the passes.
+    `sliding` and `contracted` are faster ways to an output than the passes.
     """
 
     tensors: Mapping[str, str]
@@ -767,6 +780,7 @@ class Shader:
     bits: tuple[str, ...]
     fused: str
     activations: tuple[int, ...]
+    sliding: Slid | None = None
     contracted: Contracted | None = None
 
 

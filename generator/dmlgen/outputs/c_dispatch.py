@@ -66,6 +66,7 @@ class StaticView:
     bounds: tuple[str, ...]
     is_fused: bool
     activations: tuple[int, ...]
+    sliding: str
     contracted: str
     macros: tuple[str, ...]
 
@@ -429,7 +430,7 @@ def _defined(
     view = ShaderView(
         operator,
         "Definition",
-        "definition" if shader.contracted is None else "contraction",
+        "contraction" if shader.contracted else "sliding" if shader.sliding else "definition",
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),
@@ -438,6 +439,7 @@ def _defined(
         apart=_apart_view(operator, shader) if _left(registry, operator, shader) else None,
     )
     records = ["DefinitionParams"] + ["ContractionParams"] * (shader.contracted is not None)
+    records += ["SlidingParams"] * (shader.sliding is not None)
     return view, max(definition_params(plans, shader, record).words for record in records)
 
 
@@ -473,12 +475,22 @@ def _static(shader: DefinitionShader) -> StaticView:
         bounds=tuple(c_string(one.macro) for one in shader.bounds),
         is_fused=bool(shader.fused),
         activations=tuple(one.value for one in shader.activations),
+        sliding=_sliding(shader),
         contracted=_contracted(shader),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
         ),
     )
+
+
+def _sliding(shader: DefinitionShader) -> str:
+    """The pass of a fold under a window, as a record."""
+    one, tensors = shader.sliding, list(shader.tensors)
+    if one is None:
+        return _entry(-1, 0, 0, 0)
+    weights = -1 if one.weights is None else tensors.index(one.weights)
+    return _entry(one.number, tensors.index(one.tensor), tensors.index(one.output), weights)
 
 
 def _contracted(shader: DefinitionShader) -> str:
@@ -574,10 +586,13 @@ class _DispatchPrinter(CPrinter):
         for one in shader.known_scalars:
             assert one.node is not None
             self._scalar_told("&told.numbers", inlined(one.node))
+        roles: dict[str, ir.Expr] = {}
+        if shader.sliding is not None:
+            roles |= {f"sliding.{name}": node for name, node in shader.sliding.told.items()}
         if shader.contracted is not None:
-            for name, node in shader.contracted.told.items():
-                kind: object = ListOf(INT, 8) if node.type == ir.INTS else INT
-                self.tell_role(f"factors.{name}", kind, inlined(node))
+            roles |= {f"factors.{name}": node for name, node in shader.contracted.told.items()}
+        for name, node in roles.items():
+            self.tell_role(name, ListOf(INT, 8) if node.type == ir.INTS else INT, inlined(node))
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
         """The elements that a coordinate leads to, one after the other."""

@@ -108,6 +108,8 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
     constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds)
     nodes = {one.name: one.node for one in constants if one.node is not None}
+    if shader.sliding is not None:
+        nodes |= {f"sliding.{name}": node for name, node in shader.sliding.told.items()}
     if shader.contracted is not None:
         nodes |= {f"contraction.{name}": node for name, node in shader.contracted.told.items()}
     known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
@@ -123,6 +125,7 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
                 "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
                 | ({"Kept"} if tensors else set())
                 | ({"Contracted"} if shader.contracted else set())
+                | ({"Slid"} if shader.sliding else set())
                 | ({"Keyed"} if any(tensor.keyed for tensor in tensors) else set()),
                 "..enums": printer.enums,
             },

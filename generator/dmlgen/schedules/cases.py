@@ -14,6 +14,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.registry import Enum, OutputDefinitions
 
 MAX_NODES = 20_000
@@ -275,3 +276,39 @@ def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
         tests += [ir.Compare("==", member, one) for one in values if isinstance(one, ir.EnumValue)]
     wanted = [ir.Number(truth, ir.BOOL) for truth in truths]
     return next((test for test in tests if [written(test, case.choice) for case in cases] == wanted), None)
+
+
+def spelled(node: ir.Expr) -> ir.Expr:
+    """An expression with its reductions as definitions have them, those of truth values written out: what is
+    made of a sum is worked out for many elements at once, where a loop would be slow."""
+    found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
+    return ir.substitute(node, {part: _written_out(part) for part in found})
+
+
+def _written_out(node: ir.Reduce) -> ir.Expr:
+    assert node.kind != "list"
+    loop, most = node.loop, BOUNDS.value(node.loop.upper)[1]
+    whole = loop.lower == ir.Number(0, ir.INT) and loop.condition is None and most <= MAX_RANK
+    if node.type != ir.BOOL or not whole:
+        first = None if loop.lower == ir.Number(0, ir.INT) else loop.lower
+        each = ir.Each(loop.variable, first, loop.upper)
+        return ir.Fold(node.kind, (each,), loop.condition, node.body, node.type, unrolled=True)
+    parts: list[ir.Expr] = []
+    for number in range(most):
+        d = ir.Number(number, ir.INT)
+        there, body = ir.Compare("<", d, loop.upper), _summed(ir.substitute(node.body, {loop.variable: d}))
+        if node.kind == "any":
+            parts.append(ir.Logic("and", (there, body)))
+        else:
+            parts.append(ir.Logic("or", (ir.Not(there), body)))
+    return ir.Logic("or" if node.kind == "any" else "and", tuple(parts))
+
+
+def _summed(node: ir.Expr) -> ir.Expr:
+    """An expression with sums of written numbers as numbers."""
+    new: dict[ir.Expr, ir.Expr] = {}
+    for part in ir.walk(node):
+        match part:
+            case ir.Binary("+", ir.Number(value=int(a), type=ir.INT), ir.Number(value=int(b)), ir.INT):
+                new[part] = ir.Number(a + b, ir.INT)
+    return ir.substitute(node, new)

@@ -10,17 +10,16 @@ sum is stored: anything that reads neither factor again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.defined import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.cases import Choice, TooLarge, written
+from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import Contraction, Factor, Window
 from dmlgen.schedules.sets import AT
+from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The sum, in what is made of it."""
@@ -64,7 +63,7 @@ class _Reader:
             raise Unfit
         (total,) = totals
         left, right, depth, window = self._products(total)
-        value = _spelled(ir.substitute(whole, {total: TOTAL}))
+        value = spelled(ir.substitute(whole, {total: TOTAL}))
         read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
         names = {left.tensor, right.tensor}
         certain = self._described.is_certain(self._output) and self._is_float(self._output)
@@ -126,7 +125,7 @@ class _Reader:
         match node:
             case ir.Slice(sequence=sequence, lower=lower, upper=upper) if sequence == AT:
                 if all(end is None or is_known(end) for end in (lower, upper)):
-                    return _numbers(lower or ir.Number(0, ir.INT), upper or self._rank)
+                    return numbers(lower or ir.Number(0, ir.INT), upper or self._rank)
             case ir.ListOf(items):
                 return ir.ListOf(tuple(self._place(item, k) for item in items))
             case ir.Binary("+", left, right, ir.INTS):
@@ -165,18 +164,17 @@ class _Reader:
                 groups = _groups(channel, row, k, depth, self._output)
                 head = ir.ListOf((self._place(row, k), self._place(k, k)))
                 beside = ir.ListOf((self._place(first, k), self._place(k, k)))
-                axes = [part.index for part in ir.walk(place.body) if _is_entry(part, AT)]
-                if axes != axes[:1] or not axes or AT in ir.walk(taps):
+                if AT in ir.walk(taps):
                     raise Unfit
                 window = Window(
                     sizes=sizes,
                     groups=groups,
-                    axes=ir.Reduce("list", place.loop, axes[0], ir.INTS),
-                    left_first=_at(taps, w, 0, 0),
-                    left_taps=_at(taps, w, 0, 1),
-                    right_first=_at(place, w, 0, 0),
-                    right_steps=_at(place, w, 1, 0),
-                    right_taps=_at(place, w, 0, 1),
+                    axes=axes_of(place),
+                    left_first=sum_at(taps, w, 0, 0),
+                    left_taps=sum_at(taps, w, 0, 1),
+                    right_first=sum_at(place, w, 0, 0),
+                    right_steps=sum_at(place, w, 1, 0),
+                    right_taps=sum_at(place, w, 0, 1),
                 )
                 return Factor(left.tensor.name, head), Factor(right.tensor.name, beside), depth, window
         raise Unfit
@@ -201,85 +199,3 @@ def _groups(channel: ir.Expr, row: ir.Expr, k: ir.Local, depth: ir.Expr, output:
                 if place == ir.Call("unflat", (row, ir.ListOf((groups, rows))), ir.INTS):
                     return groups
     raise Unfit
-
-
-def _is_entry(node: ir.Expr, of: ir.Expr) -> TypeGuard[ir.Index]:
-    return isinstance(node, ir.Index) and node.sequence == of
-
-
-def _at(node: ir.Expr, w: ir.Local, at: int, tap: int) -> ir.Expr:
-    """A list of sums where all coordinates of the output and of the window have those values."""
-    match node:
-        case ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None) as loop, body=body):
-            if not _is_sum(body, w, variable):
-                raise Unfit
-            values = ((AT, at), (w, tap))
-            new: dict[ir.Expr, ir.Expr] = {
-                part: ir.Number(value, ir.INT)
-                for part in ir.walk(body)
-                for of, value in values
-                if _is_entry(part, of)
-            }
-            return ir.Reduce("list", loop, ir.substitute(body, new), ir.INTS)
-    raise Unfit
-
-
-def _is_sum(node: ir.Expr, w: ir.Local, d: ir.Local) -> bool:
-    """Whether a number is a sum of constants and of entries of `at` and entry `d` of the window, all of them
-    times constants."""
-    constant = all(part not in (AT, w) for part in ir.walk(node))
-    match node:
-        case _ if constant:
-            return not any(isinstance(part, ir.Load | ir.Fold) for part in ir.walk(node))
-        case ir.Index(sequence, index):
-            return sequence == AT or (sequence == w and index == d)
-        case ir.Binary("+" | "-", left, right, ir.INT):
-            return _is_sum(left, w, d) and _is_sum(right, w, d)
-        case ir.Binary("*", left, right, ir.INT):
-            sides = [all(part not in (AT, w) for part in ir.walk(side)) for side in (left, right)]
-            return any(sides) and _is_sum(left, w, d) and _is_sum(right, w, d)
-        case ir.Conditional(test, then, otherwise) if is_known(test):
-            return _is_sum(then, w, d) and _is_sum(otherwise, w, d)
-    return False
-
-
-def _spelled(node: ir.Expr) -> ir.Expr:
-    """An expression with its reductions as definitions have them, those of truth values written out: what is
-    made of a sum is worked out for many elements at once, where a loop would be slow."""
-    found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
-    return ir.substitute(node, {part: _written_out(part) for part in found})
-
-
-def _written_out(node: ir.Reduce) -> ir.Expr:
-    assert node.kind != "list"
-    loop, most = node.loop, BOUNDS.value(node.loop.upper)[1]
-    whole = loop.lower == ir.Number(0, ir.INT) and loop.condition is None and most <= MAX_RANK
-    if node.type != ir.BOOL or not whole:
-        first = None if loop.lower == ir.Number(0, ir.INT) else loop.lower
-        each = ir.Each(loop.variable, first, loop.upper)
-        return ir.Fold(node.kind, (each,), loop.condition, node.body, node.type, unrolled=True)
-    parts: list[ir.Expr] = []
-    for number in range(most):
-        d = ir.Number(number, ir.INT)
-        there, body = ir.Compare("<", d, loop.upper), _summed(ir.substitute(node.body, {loop.variable: d}))
-        if node.kind == "any":
-            parts.append(ir.Logic("and", (there, body)))
-        else:
-            parts.append(ir.Logic("or", (ir.Not(there), body)))
-    return ir.Logic("or" if node.kind == "any" else "and", tuple(parts))
-
-
-def _summed(node: ir.Expr) -> ir.Expr:
-    """An expression with sums of written numbers as numbers."""
-    new: dict[ir.Expr, ir.Expr] = {}
-    for part in ir.walk(node):
-        match part:
-            case ir.Binary("+", ir.Number(value=int(a), type=ir.INT), ir.Number(value=int(b)), ir.INT):
-                new[part] = ir.Number(a + b, ir.INT)
-    return ir.substitute(node, new)
-
-
-def _numbers(first: ir.Expr, last: ir.Expr) -> ir.Expr:
-    """The list of the numbers from `first` up to, without, `last`."""
-    number = ir.Local("d", ir.INT)
-    return ir.Reduce("list", ir.Loop(number, first, last, None), number, ir.INTS)

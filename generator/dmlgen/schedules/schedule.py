@@ -98,6 +98,40 @@ class Contraction:
     value: ir.Expr
 
 
+@dataclass(frozen=True)
+class Frame:
+    """Where places of a window are: in each of its dimensions, the coordinate where the output's and the
+    window's are 0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and the
+    sizes of the box that they are in, or outside of (`limits`)."""
+
+    first: ir.Expr
+    steps: ir.Expr
+    taps: ir.Expr
+    limits: ir.Expr
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """A faster way to outputs that follow from a fold of what lies under a window of `tensor` (`schedules`).
+
+    `places` is what `Factor` has; the window, of `sizes`, goes over the dimensions behind those, along the
+    output's in `axes`. `fold` is the fold as defined, `term` what is folded, made of the local `element`, and
+    `values` are what outputs are, made of the local `total`. Of `counted`, they ask how many places of the
+    window are in its box.
+    """
+
+    tensor: str
+    places: ir.Expr
+    sizes: ir.Expr
+    axes: ir.Expr
+    window: Frame
+    counted: Frame | None
+    fold: ir.Fold
+    element: ir.Local
+    term: ir.Expr
+    values: Mapping[str, ir.Expr]
+
+
 def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
     """The only way to compute what has no definition."""
     return Schedule(

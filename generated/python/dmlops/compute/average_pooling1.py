@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, Pass, Shader, box, entry, inside, larger
+from ..definition import Defined, Evaluation, Pass, Shader, Slid, box, entry, inside, larger
 
 
 def define(e: Evaluation) -> None:
@@ -50,6 +50,17 @@ def define(e: Evaluation) -> None:
         "paddedSizes": lambda: padded_sizes(),
         "includePadding": lambda: desc.IncludePadding,
         "dims": lambda: dims(),
+        "sliding.places": lambda: tuple(d for d in range(2)),
+        "sliding.sizes": lambda: desc.WindowSize,
+        "sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
+        "sliding.window.first": lambda: tuple(0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.steps": lambda: tuple(1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.taps": lambda: tuple(0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
+        "sliding.counted.first": lambda: tuple(0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) + entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)) if desc.IncludePadding else tuple(0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.counted.steps": lambda: tuple(1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) + entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)) if desc.IncludePadding else tuple(1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.counted.taps": lambda: tuple(0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) + entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)) if desc.IncludePadding else tuple(0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.counted.limits": lambda: tuple(entry(desc.InputTensor.Sizes[2:], v1) + entry(desc.StartPadding, v1) + entry(desc.EndPadding, v1) for v1 in range(desc.DimensionCount)) if desc.IncludePadding else desc.InputTensor.Sizes[2:],
     }
 
 
@@ -63,6 +74,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    sliding=Slid(1, "InputTensor", "OutputTensor"),
     lists=(
         ("ints", "strides", "STRIDES"),
         ("ints", "dilations", "DILATIONS"),

@@ -15,6 +15,7 @@ from ..definition import (
     Pass,
     Range,
     Shader,
+    Slid,
     box,
     choose,
     entry,
@@ -127,7 +128,8 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
-    contracted=Contracted(1, "FilterTensor", "InputTensor", "OutputTensor"),
+    sliding=Slid(1, "InputTensor", "OutputTensor", "FilterTensor"),
+    contracted=Contracted(2, "FilterTensor", "InputTensor", "OutputTensor"),
     lists=(
         ("ints", "outputPadding", "OUTPUT_PADDING"),
         ("ints", "groupCount", "GROUP_COUNT"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Pass, Shader, box, entry, inside
+from ..definition import Defined, Evaluation, Pass, Shader, Slid, box, entry, inside
 
 
 def define(e: Evaluation) -> None:
@@ -40,6 +40,13 @@ def define(e: Evaluation) -> None:
         "windowSize": lambda: desc.WindowSize,
         "p": lambda: desc.P,
         "dims": lambda: dims(),
+        "sliding.places": lambda: tuple(d for d in range(2)),
+        "sliding.sizes": lambda: desc.WindowSize,
+        "sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
+        "sliding.window.first": lambda: tuple(0 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.steps": lambda: tuple(1 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.taps": lambda: tuple(0 * entry(desc.Strides, v1) + 1 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
     }
 
 
@@ -53,6 +60,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    sliding=Slid(1, "InputTensor", "OutputTensor"),
     lists=(
         ("ints", "strides", "STRIDES"),
         ("ints", "startPadding", "START_PADDING"),

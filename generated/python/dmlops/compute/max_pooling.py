@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, Pass, Shader, box, entry, inside
+from ..definition import Defined, Evaluation, Pass, Shader, Slid, box, entry, inside
 
 
 def define(e: Evaluation) -> None:
@@ -38,6 +38,13 @@ def define(e: Evaluation) -> None:
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
         "dims": lambda: dims(),
+        "sliding.places": lambda: tuple(d for d in range(2)),
+        "sliding.sizes": lambda: desc.WindowSize,
+        "sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
+        "sliding.window.first": lambda: tuple(0 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.steps": lambda: tuple(1 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.taps": lambda: tuple(0 * entry(desc.Strides, v1) + 1 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
     }
 
 
@@ -51,6 +58,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    sliding=Slid(1, "InputTensor", "OutputTensor"),
     lists=(
         ("ints", "strides", "STRIDES"),
         ("ints", "startPadding", "START_PADDING"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, Pass, Shader, box, choose, entry, flat, inside
+from ..definition import Defined, Evaluation, Pass, Shader, Slid, box, choose, entry, flat, inside
 
 
 def define(e: Evaluation) -> None:
@@ -41,7 +41,15 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
+        "dimensionCount": lambda: desc.DimensionCount,
         "dims": lambda: dims(),
+        "sliding.places": lambda: tuple(d for d in range(2)),
+        "sliding.sizes": lambda: desc.WindowSize,
+        "sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
+        "sliding.window.first": lambda: tuple(0 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.steps": lambda: tuple(1 * entry(desc.Strides, v1) + 0 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.taps": lambda: tuple(0 * entry(desc.Strides, v1) + 1 * 1 - entry(desc.StartPadding, v1) for v1 in range(desc.DimensionCount)),
+        "sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
     }
 
 
@@ -57,6 +65,7 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
         Pass(('OutputIndicesTensor',), ()),
     ),
+    sliding=Slid(2, "InputTensor", "OutputTensor"),
     lists=(
         ("ints", "strides", "STRIDES"),
         ("ints", "startPadding", "START_PADDING"),
@@ -66,6 +75,7 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
+        ("int", "dimensionCount"),
     ),
     bounds=(
         ("dims", "DIMS"),

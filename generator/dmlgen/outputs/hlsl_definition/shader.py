@@ -12,6 +12,7 @@ from dmlgen.outputs.compute import works_on_bits
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
+from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
@@ -29,7 +30,9 @@ from dmlgen.text import Text
 AT = ir.Local("at", ir.INTS)
 WINDOW = ("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides")
 TAP = ("channels", "taps", "leftFirst", "leftTapStep")
-"""Constants of a contraction with a window, as its planner gives them."""
+COUNTED = ("countFirst", "countSteps", "countTaps", "countLimits")
+WEIGHTS = ("channels", "channelStep", "groupRows", "weightsFirst", "weightsRowStep", "weightsChannelStep")
+"""Constants of a window, as planners give them: of a contraction, and of a fold."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,34 @@ class ContractedPass:
 
 
 @dataclass(frozen=True)
+class SlidingPass:
+    """The pass that works out outputs by a fold under a window of `tensor`.
+
+    `type` and `start` are of the result, `element` is the type of an element that `term` is made of; `turn` adds
+    a term to a result. `values` are the texts of outputs, by member. Where there are `weights`, terms are
+    multiplied by their elements.
+    """
+
+    number: int
+    tensor: Tensor
+    weights: Tensor | None
+    outputs: tuple[Tensor, ...]
+    type: str
+    start: str
+    element: str
+    term: str
+    turn: str
+    values: Mapping[str, str]
+    counts: bool
+    told: Mapping[str, ir.Expr]  # what the planner is told, by name
+
+    @property
+    def output(self) -> Tensor:
+        """The output that has the result; others may be absent."""
+        return self.outputs[0]
+
+
+@dataclass(frozen=True)
 class DefinitionShader:
     """The shader of a definition."""
 
@@ -106,6 +137,7 @@ class DefinitionShader:
     quantized: frozenset[str]  # those among them to whose type numbers are quantized
     kept: tuple[Kept, ...]
     passes: tuple[Pass, ...]
+    sliding: SlidingPass | None
     contracted: ContractedPass | None
     known_lists: tuple[Known, ...]
     known_elements: tuple[Known, ...]
@@ -122,6 +154,11 @@ class DefinitionShader:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         return (*self.inputs, *self.outputs)
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether anything that it computes must be rounded as it is written."""
+        return any("precise " in text for text in (*self.functions, *self.texts))
 
     def box(self, pass_: Pass) -> tuple[str, int] | None:
         """What has the sizes of the box that a keyed pass goes through: "list" or "tensor", and which."""
@@ -149,6 +186,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             shader=shader,
             params=definition_params(plans, shader),
             contraction_params=definition_params(plans, shader, "ContractionParams"),
+            sliding_params=definition_params(plans, shader, "SlidingParams"),
         )
         for shader in shaders
     }
@@ -157,7 +195,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 def definition_params(plans: Plans, shader: DefinitionShader, record: str = "DefinitionParams") -> Params:
     """The constants of the shader: lists fill two vectors each."""
     tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
-    windowed = shader.contracted is not None and shader.contracted.contraction.window is not None
+    slid = shader.sliding
+    windowed, weighted = slid is not None, slid is not None and slid.weights is not None
     kept = [f"{kept.name}Sizes" for kept in shader.kept]
     firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
     lists = [Constant("int4", name, "2", 8) for name in (*tensors, *kept)]
@@ -170,9 +209,15 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
         plans,
         record,
         {
-            **{name: [Constant("int4", name, "2", 8)] for name in ("sizes", "leftSteps", "rightSteps")},
+            **{
+                name: [Constant("int4", name, "2", 8)]
+                for name in ("sizes", "leftSteps", "rightSteps", "planeSteps")
+            },
             "window": [Constant("int4", name, "2", 8) for name in WINDOW if windowed],
             "tap": [Constant("uint", name) for name in TAP if windowed],
+            "counted": [Constant("int4", name, "2", 8) for name in COUNTED if slid is not None and slid.counts],
+            "weightsSteps": [Constant("int4", "weightsSteps", "2", 8)] if weighted else [],
+            "weights": [Constant("uint", name) for name in WEIGHTS if weighted],
             "lists": lists,
             "activations": activations,
             "elements": [Constant("uint2", one.name) for one in shader.known_elements],
@@ -188,7 +233,8 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
     passes = [_pass(printer, tensors) for tensors in _in_step(defines.tensors)]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
-    contracted = _contracted(printer, operator, len(passes))
+    sliding = _sliding(printer, operator, len(passes))
+    contracted = _contracted(printer, operator, len(passes) + (sliding is not None))
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
     called = printer.called.union(*(one.functions for one in activations))
@@ -205,6 +251,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         quantized=frozenset(printer.quantized),
         kept=tuple(printer.kept.values()),
         passes=tuple(passes),
+        sliding=sliding,
         contracted=contracted,
         known_lists=printer.constants.known("ints", "floats"),
         known_elements=printer.constants.known("element"),
@@ -316,6 +363,46 @@ def _contracted(printer: ShaderPrinter, operator: Operator, number: int) -> Cont
     )
     value = printer.stored(contraction.output, contraction.value)
     return ContractedPass(number, left, right, output, value, contraction)
+
+
+def _sliding(printer: ShaderPrinter, operator: Operator, number: int) -> SlidingPass | None:
+    """The pass of a fold under a window: one of its own, or a contraction's with few rows."""
+    sliding, contraction = operator.sliding, operator.contraction
+    if sliding is not None:
+        fold, tensor = sliding.fold, printer.tensors[sliding.tensor]
+        type_, start, term, turn = printer.running(fold, sliding.term)
+        frames = {"window": sliding.window} | ({"counted": sliding.counted} if sliding.counted else {})
+        return SlidingPass(
+            number=number,
+            tensor=tensor,
+            weights=None,
+            outputs=tuple(printer.tensors[name] for name in sliding.values),
+            type=type_,
+            start=start,
+            element=type_name(sliding.element.type),
+            term=term,
+            turn=turn,
+            values={name: printer.stored(name, value) for name, value in sliding.values.items()},
+            counts=sliding.counted is not None,
+            told={name: getattr(sliding, name) for name in ("places", "sizes", "axes")}
+            | {f"{name}.{one.name}": getattr(frame, one.name) for name, frame in frames.items() for one in fields(frame)},
+        )
+    if contraction is None or contraction.window is None:
+        return None
+    return SlidingPass(
+        number=number,
+        tensor=printer.tensors[contraction.right.tensor],
+        weights=printer.tensors[contraction.left.tensor],
+        outputs=(printer.tensors[contraction.output],),
+        type="float",
+        start="0",
+        element="float",
+        term="element",
+        turn="result = mad(weight, term, result);",
+        values={contraction.output: printer.stored(contraction.output, contraction.value)},
+        counts=False,
+        told={},
+    )
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:

@@ -35,9 +35,12 @@ from .plans.definition import (
     Definition,
     DefinitionShader,
     Factors,
+    Frame,
     Kept,
     Listed,
     Pass,
+    Sliding,
+    SlidingPass,
     Window,
     needed,
     plan_definition,
@@ -51,6 +54,7 @@ from .plans.reasons import Reason
 from .plans.reduce import Reduce, plan_reduce
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
+from .plans.sliding import plan_sliding
 from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
 from .plans.top_k import TopK, plan_top_k
 
@@ -285,8 +289,15 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
     arrays = {one.each for one in computation.shader.passes if one.each}
     count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
     for number in range(count):
-        planner = plan_definition if computation.shader.contracted is None else plan_contraction
+        planner = _planner(computation.shader)
         planner(out, _definition(computation, static, number), static)
+
+
+def _planner(shader: Shader) -> Callable[[Planning, Definition, DefinitionShader], None]:
+    """What plans a definition."""
+    if shader.contracted is not None:
+        return plan_contraction
+    return plan_definition if shader.sliding is None else plan_sliding
 
 
 def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
@@ -346,6 +357,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
         ],
         _factors(known),
+        _sliding(known),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -357,16 +369,23 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
 
 def _factors(known: Mapping[str, Any]) -> Factors:
     """What is read for the products of a contraction, if there is one."""
+    window = _record(known, Window, "contraction.window")
+    return _record(known, Factors, "contraction")._replace(window=window)  # type: ignore[no-any-return]
 
-    def given(record: type[Any], prefix: str, absent: Any) -> Any:
-        names = (f"{prefix}.{name}" for name in record._fields)
-        return record(*(known.get(name, absent(name)) for name in names))
+
+def _sliding(known: Mapping[str, Any]) -> Sliding:
+    """Where the window of a fold is, if there is one."""
+    frames = {name: _record(known, Frame, f"sliding.{name}") for name in ("window", "counted")}
+    return _record(known, Sliding, "sliding")._replace(**frames)  # type: ignore[no-any-return]
+
+
+def _record(known: Mapping[str, Any], record: type[Any], prefix: str) -> Any:
+    """What the evaluation knows under names that begin alike; nothing where it does not."""
 
     def nothing(name: str) -> Any:
-        return 0 if name.endswith(("applies", "depth", "groups")) else ()
+        return 0 if name in ("applies", "depth", "groups") else ()
 
-    window = given(Window, "contraction.window", nothing)
-    return given(Factors, "contraction", nothing)._replace(window=window)  # type: ignore[no-any-return]
+    return record(*(known.get(f"{prefix}.{name}", nothing(name)) for name in record._fields))
 
 
 def _activation(desc: Description, known: Sequence[int]) -> Activation:
@@ -403,6 +422,14 @@ def _static(operator: str) -> DefinitionShader:
         [macro for _, macro in shader.bounds],
         bool(shader.fused),
         shader.activations,
+        SlidingPass(NONE, 0, 0, 0)
+        if shader.sliding is None
+        else SlidingPass(
+            shader.sliding.number,
+            tensors.index(shader.sliding.tensor),
+            tensors.index(shader.sliding.output),
+            tensors.index(shader.sliding.weights) if shader.sliding.weights else NONE,
+        ),
         ContractedPass(NONE, 0, 0, 0)
         if shader.contracted is None
         else ContractedPass(shader.contracted.number, *map(tensors.index, shader.contracted[1:])),

@@ -28,6 +28,7 @@ from .definition import (
 from .loops import Words, ceil_div, check_span, element_count, grid, times
 from .planning import Planning
 from .reasons import Reason
+from .sliding import plan_sliding
 from .told import NO_MEMBER, Signed, Sizes, Tensor
 
 LEAST_PRODUCTS = 4096  # of all sums of a matrix; below, the definition itself is as good
@@ -38,7 +39,7 @@ MANY_TILES = 256  # of the large kind, which keep a large GPU busy
 ENOUGH_GROUPS = 512  # where sums have to be worked out in parts for that
 LEAST_PART = 256  # products in a part of a sum
 DIRECT_ROWS = 4  # of a group of channels: fewer are no tile
-SINGLE_THREADS = 256  # in a group, where each works out a sum of its own or adds up one in parts
+SINGLE_THREADS = 256  # in a group, where each adds up a sum in parts
 
 
 class Tile(NamedTuple):
@@ -325,7 +326,7 @@ def tile_for(found: Matrices) -> Tile:
 
 
 def is_direct(found: Matrices) -> bool:
-    """Whether a thread works out a sum of its own: groups of channels are too small for tiles."""
+    """Whether groups of channels are too small for tiles."""
     return found.column_axis == NONE and found.rows < DIRECT_ROWS
 
 
@@ -334,7 +335,7 @@ def share_of(found: Matrices) -> Share:
     tile = tile_for(found)
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
-    is_busy = 2 * groups >= ENOUGH_GROUPS or is_direct(found)
+    is_busy = 2 * groups >= ENOUGH_GROUPS
     parts = 1 if is_busy else max(min(ceil_div(ENOUGH_GROUPS, groups), found.depth // LEAST_PART), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), DEPTH), 1) * DEPTH
     parts = max(ceil_div(found.depth, products), 1)
@@ -358,6 +359,9 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     if not found.is_worth:
         plan_definition(out, told, shader)
         return
+    if is_direct(found):
+        plan_sliding(out, told, shader)
+        return
     share = share_of(found)
     output = told.tensors[shader.contracted.output]
     whole = element_count(output.sizes)
@@ -377,7 +381,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
         out.define("WHOLE_TAPS", int(told.factors.depth % DEPTH == 0))
     else:
         out.define("COLUMN_AXIS", found.column_axis)
-    out.define("LEFT_VECTOR", 1 if is_direct(found) else found.left.vector)
+    out.define("LEFT_VECTOR", found.left.vector)
     out.define("LEFT_ALONG", int(found.left.is_along))
     out.define("RIGHT_VECTOR", found.right.vector)
     out.define("RIGHT_ALONG", int(found.right.is_along))
@@ -392,9 +396,6 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     out.share()
 
     number = shader.contracted.number
-    if is_direct(found):
-        dispatch_contraction(out, told, shader, found, share, known, number + 2, whole)
-        return
     threads = share.down * share.across * found.count * share.parts * threads_of(tile)
     dispatch_contraction(out, told, shader, found, share, known, number, threads)
     if share.parts > 1:

@@ -64,9 +64,19 @@ class ContractedPass(NamedTuple):
     output: int
 
 
+class SlidingPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, works out outputs by a fold under a window. Tensor, output and
+    weights are tensors by number; there may be no weights, NONE, and `output` is the first of several."""
+
+    number: int
+    tensor: int
+    output: int
+    weights: int
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
-    and of numbers that bound lists, and a faster way to the output."""
+    and of numbers that bound lists, and faster ways to the output."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
@@ -74,6 +84,7 @@ class DefinitionShader(NamedTuple):
     bounds: Sequence[str]
     is_fused: bool
     activations: Sequence[int]
+    sliding: SlidingPass
     contracted: ContractedPass
 
 
@@ -110,6 +121,29 @@ class Window(NamedTuple):
     right_taps: Sizes
 
 
+class Frame(NamedTuple):
+    """Where places of a window are: in each of its dimensions, the coordinates where the output's and the
+    window's are 0 (`first`), where the output's is 1 (`steps`), and where the window's is 1 (`taps`), and the
+    sizes of the box that they are in or outside of."""
+
+    first: Sizes
+    steps: Sizes
+    taps: Sizes
+    limits: Sizes
+
+
+class Sliding(NamedTuple):
+    """A window of `sizes` on the last dimensions of a tensor, along those of the output in `axes`; no sizes
+    where there is none. `places` has what factors of a contraction have. Of `counted`, the places of the window
+    in its box are counted."""
+
+    places: Sizes
+    sizes: Sizes
+    axes: Sizes
+    window: Frame
+    counted: Frame
+
+
 class Factors(NamedTuple):
     """What is read for the products of a contraction, each sum of which has `depth` of them, or so many at
     each place of the window. `applies`: it is one.
@@ -139,6 +173,7 @@ class Definition(NamedTuple):
     bounds: Sizes
     activations: Annotated[Sequence[Activation], 8]
     factors: Factors
+    sliding: Sliding
 
 
 class DefinitionParams(NamedTuple):

@@ -1,0 +1,159 @@
+"""Definitions that fold what lies under a sliding window of one tensor, as poolings do.
+
+The window goes over the last dimensions; what is outside of the tensor takes no part. What is folded is a
+function of one element. Outputs are made of the result, of the place in the window where the greatest element
+is, of whether there is one at all, and of how many places of the window are in a box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import is_known
+from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.cases import TooLarge, spelled, written
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import Frame, Sliding
+from dmlgen.schedules.sets import AT
+from dmlgen.schedules.windows import axes_of, numbers, sum_at
+
+COUNTED = ir.Local("counted", ir.INT, varies=True)
+CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
+IS_ANY = ir.Local("isAny", ir.BOOL, varies=True)
+"""In what is made of a fold: how many places of the window are in the box, the place of the greatest element,
+and whether there is one."""
+
+_ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Sliding | None:
+    """The fold under a window that the outputs of a definition come down to."""
+    if defines.tensors:
+        return None
+    try:
+        return _Reader(defines, described).sliding()
+    except (Unfit, TooLarge):
+        return None
+
+
+class _Reader:
+    """Reads a definition."""
+
+    def __init__(self, defines: OutputDefinitions, described: Described) -> None:
+        self._described = described
+        self._values = {name: _plain(written(value, {})) for name, value in defines.outputs.items()}
+
+    def sliding(self) -> Sliding:
+        folds = dict.fromkeys(fold for value in self._values.values() for fold in _folds(value))
+        totals = [one for one in folds if one.kind in ("sum", "product", "min", "max") and _loads(one.body)]
+        output = next(iter(self._values))
+        if len(totals) != 1 or not self._described.is_certain(output):
+            raise Unfit
+        fold = written(totals[0], {})  # which numbers variables as if it stood alone
+        assert isinstance(fold, ir.Fold)
+        w, sizes = _window(fold)
+        load, head, place = self._read(fold)
+        counted: Frame | None = None
+        new: dict[ir.Expr, ir.Expr] = {}
+        for one in folds:
+            match written(one, {}):
+                case same if same == fold:
+                    new[one] = ir.Local("total", fold.type, varies=True)
+                case ir.Fold(kind="argmax", loops=fold.loops, condition=fold.condition, body=fold.body):
+                    new[one] = CHOSEN
+                case ir.Fold(kind="any", loops=fold.loops, condition=None, body=fold.condition):
+                    new[one] = IS_ANY
+                case ir.Fold("sum", fold.loops, condition, body) if body == _ONE and counted is None:
+                    counted, new[one] = _box(condition, w), COUNTED
+                case _:
+                    raise Unfit
+        values = {name: spelled(ir.substitute(value, new)) for name, value in self._values.items()}
+        if any(one.tensor == load.tensor for value in values.values() for one in _loads(value)):
+            raise Unfit
+        element = ir.Local("element", load.type, varies=True)
+        return Sliding(
+            tensor=load.tensor.name,
+            places=numbers(_ZERO, head),
+            sizes=sizes,
+            axes=axes_of(place),
+            window=_frame(place, ir.Slice(ir.Field(load.tensor, "Sizes", ir.INTS), head, None), w),
+            counted=counted,
+            fold=fold,
+            element=element,
+            term=ir.substitute(fold.body, {load: element}),
+            values=values,
+        )
+
+    def _read(self, fold: ir.Fold) -> tuple[ir.Load, ir.Expr, ir.Expr]:
+        """The only element that a fold reads in each turn, how many dimensions lead to the window's, and the
+        place in these."""
+        w, _ = _window(fold)
+        match _loads(fold.body), fold.condition:
+            case [
+                ir.Load(
+                    tensor=ir.Tensor(name=name, index=None) as tensor,
+                    coordinate=ir.Binary("+", ir.Slice(sequence, None, head), place, ir.INTS),
+                ) as load
+            ], ir.Call("inside", (tested, ir.Slice(ir.Field(of, "Sizes"), behind, None))) if (
+                (sequence, tested, of, behind) == (AT, place, tensor, head)
+            ):
+                rest = ir.substitute(fold.body, {load: _ZERO})
+                free = any(part in (w, AT) for part in ir.walk(rest))
+                if head is not None and is_known(head) and not free and self._described.is_certain(name):
+                    return load, head, place
+        raise Unfit
+
+
+def _window(fold: ir.Fold) -> tuple[ir.Local, ir.Expr]:
+    """The variable of a fold over places of a window, and the window's sizes."""
+    match fold:
+        case ir.Fold(
+            loops=(ir.Each(variable=ir.Local(type=ir.INTS) as w, first=None, last=sizes),),
+            type=ir.Type(kind="float" | "element" | "ints" | "bool" | "int"),
+        ) if is_known(sizes):
+            return w, sizes
+    raise Unfit
+
+
+def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
+    """The box that a condition keeps places of the window to; which may depend on the description."""
+    match condition:
+        case ir.Conditional(test, then, otherwise) if is_known(test):
+            a, b = _box(then, w), _box(otherwise, w)
+
+            def either(one: ir.Expr, other: ir.Expr) -> ir.Expr:
+                return ir.Conditional(test, one, other)
+
+            return Frame(
+                either(a.first, b.first),
+                either(a.steps, b.steps),
+                either(a.taps, b.taps),
+                either(a.limits, b.limits),
+            )
+        case ir.Call("inside", (place, limits)) if is_known(limits):
+            return _frame(place, limits, w)
+    raise Unfit
+
+
+def _frame(place: ir.Expr, limits: ir.Expr, w: ir.Local) -> Frame:
+    return Frame(sum_at(place, w, 0, 0), sum_at(place, w, 1, 0), sum_at(place, w, 0, 1), limits)
+
+
+def _folds(node: ir.Expr) -> Iterator[ir.Fold]:
+    return (part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled)
+
+
+def _loads(node: ir.Expr) -> list[ir.Load]:
+    return [part for part in ir.walk(node) if isinstance(part, ir.Load)]
+
+
+def _plain(node: ir.Expr) -> ir.Expr:
+    """An expression that takes entries from coordinates themselves, not from their parts."""
+    new: dict[ir.Expr, ir.Expr] = {}
+    for part in ir.walk(node):
+        match part:
+            case ir.Index(ir.Slice(sequence, ir.Number() as lower, None), index) if sequence == AT:
+                new[part] = ir.Index(sequence, ir.Binary("+", index, lower, ir.INT))
+    return ir.substitute(node, new)

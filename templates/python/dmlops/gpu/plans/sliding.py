@@ -1,0 +1,337 @@
+"""Folds under a sliding window: poolings, and convolutions of which each row has a part of the input for itself.
+
+A thread works out a block of neighbouring elements, whose windows overlap, and reads once what they share. Of a
+window with too many places for that, or that is alone, some threads share the places.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Annotated, NamedTuple
+
+from .definition import (
+    MAX_COUNT,
+    NONE,
+    Definition,
+    DefinitionShader,
+    Eight,
+    Frame,
+    Lists,
+    Sliding,
+    eight,
+    plan_definition,
+    space_of,
+    tell_known,
+)
+from .loops import Words, ceil_div, check_span, element_count, grid, times
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, Sizes, Tensor
+
+BLOCK_ROWS = 4
+BLOCK_COLUMNS = 4
+MAX_REACH = 40  # elements of a row that all windows of a block cover, which a thread holds at once
+MAX_PLACES = 81  # of a window, whose loops are unrolled
+BLOCK_THREADS = 128  # in a group
+SHARING_THREADS = 256
+MANY_THREADS = 2**17  # which keep a large GPU busy
+WAVE = 32
+
+
+class Line(NamedTuple):
+    """A window along one dimension: its places, the coordinate of the first one for element 0, how far it moves
+    from an element to the next, how far its places are apart, where the tensor ends, and how many elements
+    there are."""
+
+    places: int
+    first: int
+    step: int
+    tap: int
+    limit: int
+    elements: int
+
+
+class Block(NamedTuple):
+    """What a thread works out: rows and columns of elements; no rows where a window is for itself.
+
+    `vector` elements of the tensor are read at once, `stored` ones of the output stored at once. The first
+    vector of a block has `lead` elements before it.
+    """
+
+    rows: int
+    columns: int
+    vector: int
+    stored: int
+    lead: int
+
+
+class Weights(NamedTuple):
+    """How weights are read, and the channels that belong to each: `steps` are those along the window."""
+
+    steps: Annotated[list[int], 8]
+    words: Words
+
+
+class SlidingParams(NamedTuple):
+    planeSteps: Eight
+    "of the tensor, from one element of the output to the next; lists fill two vectors"
+    window: Annotated[list[int], 64]
+    counted: Annotated[list[int], 32]
+    weightsSteps: Annotated[list[int], 8]
+    lists: Lists
+    activations: Annotated[list[int], 32]
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "elements of the output"
+    layers: int
+    "of a window: all that differ in more than its last two dimensions"
+    planes: int
+    "of the output: likewise"
+    blocksDown: int
+    "of a plane"
+    blocksAcross: int
+    groupColumns: int
+    "thread groups along x"
+    weights: Words
+    elements: Words
+    scalars: Words
+
+
+def sliding_of(told: Definition, shader: DefinitionShader) -> Sliding:
+    """The window: the definition's own, or that of a contraction."""
+    factors, window = told.factors, told.factors.window
+    if len(window.sizes) == 0:
+        return told.sliding
+    tensor = told.tensors[shader.sliding.tensor]
+    behind = len(tensor.sizes) - len(window.sizes)
+    limits: Eight = [size for d, size in enumerate(tensor.sizes) if d >= behind]
+    frame = Frame(window.right_first, window.right_steps, window.right_taps, limits)
+    return Sliding(factors.right, window.sizes, window.axes, frame, told.sliding.counted)
+
+
+def line_of(sliding: Sliding, output: Tensor, from_end: int) -> Line:
+    """The window along one of its dimensions, counted from the last; it has none further out than the first."""
+    d = len(sliding.sizes) - 1 - from_end
+    if d < 0:
+        return Line(1, 0, 1, 1, 1, 1)
+    frame = sliding.window
+    first = frame.first[d]
+    elements = output.sizes[sliding.axes[d]]
+    return Line(
+        sliding.sizes[d], first, frame.steps[d] - first, frame.taps[d] - first, frame.limits[d], elements
+    )
+
+
+def is_slid(told: Definition, shader: DefinitionShader) -> bool:
+    """Whether the shader has such a way for the description."""
+    sliding = sliding_of(told, shader)
+    output = told.tensors[shader.sliding.output]
+    is_straight = len(sliding.sizes) > 0 and not told.is_double
+    for d, axis in enumerate(sliding.axes):
+        is_straight = is_straight and axis == len(output.sizes) - len(sliding.sizes) + d
+    counted = sliding.counted
+    for first, tap in zip(counted.first, counted.taps, strict=True):
+        is_straight = is_straight and tap > first
+    return is_straight
+
+
+def reach(line: Line, elements: int) -> int:
+    """How far the windows of so many neighbours reach together."""
+    return (elements - 1) * line.step + (line.places - 1) * line.tap + 1
+
+
+def power_below(number: int, limit: int) -> int:
+    """The greatest power of 2 that is no more than either."""
+    power = 1
+    while 2 * power <= min(number, limit):
+        power = 2 * power
+    return power
+
+
+def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
+    """Whether a thread can hold what a block of that size needs."""
+    is_small = down.places * across.places <= MAX_PLACES and min(down.step, across.step) > 0
+    is_small = is_small and min(down.tap, across.tap) > 0
+    return is_small and max(reach(down, rows), reach(across, columns)) <= MAX_REACH
+
+
+def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
+    """The block of a thread: as large as leaves enough of them."""
+    rows = power_below(down.elements, BLOCK_ROWS)
+    columns = power_below(2 * across.elements - 1, BLOCK_COLUMNS)
+    whole = element_count(output.sizes)
+    while rows > 1 and (whole < rows * columns * MANY_THREADS or not is_unrolled(down, across, rows, columns)):
+        rows = rows // 2
+    while columns > 1 and not is_unrolled(down, across, rows, columns):
+        columns = columns // 2
+    if down.elements * across.elements == 1 or not is_unrolled(down, across, rows, columns):
+        return Block(0, 1, 1, 1, 0)
+    vector = gcd(whole_vectors(tensor), gcd(across.limit, columns * across.step))
+    stored = gcd(whole_vectors(output), gcd(across.elements, columns))
+    return Block(rows, columns, vector, stored, across.first % vector)
+
+
+def whole_vectors(tensor: Tensor) -> int:
+    """How many neighbours along the last dimension are whole vectors wherever they begin at a multiple."""
+    last = len(tensor.sizes) - 1
+    vector = 4 if tensor.strides[last] == 1 and tensor.bits >= 16 else 1
+    for d, stride in enumerate(tensor.strides):
+        if d != last and tensor.sizes[d] > 1:
+            vector = gcd(vector, stride)
+    return vector
+
+
+def lanes_of(places: int, windows: int) -> int:
+    """How many threads share a window: more than a wave only where there are few windows."""
+    lanes = power_below(max(places // 2, 1), WAVE)
+    while lanes < SHARING_THREADS and 8 * lanes <= places and times(windows, lanes) < MANY_THREADS:
+        lanes = 2 * lanes
+    return lanes
+
+
+def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
+    """How weights are read, in the order of the shader's constants; nothing where there are none."""
+    window = told.factors.window
+    if shader.sliding.weights == NONE:
+        return Weights([], [])
+    weights, tensor = told.tensors[shader.sliding.weights], told.tensors[shader.sliding.tensor]
+    output = told.tensors[shader.sliding.output]
+    steps: Annotated[list[int], 8] = []
+    first = 0
+    for d, place in enumerate(window.left_first):
+        stride = weights.strides[len(weights.strides) - len(window.sizes) + d]
+        first += place * stride
+        steps.append((window.left_taps[d] - place) * stride % 2**32)
+    while len(steps) < 8:
+        steps.append(0)
+    rows = output.sizes[told.factors.left[0]] // max(window.groups, 1)
+    words: Words = [told.factors.depth, tensor.strides[1], max(rows, 1)]
+    words.append(first % 2**32)
+    words.append(weights.strides[0])
+    words.append(weights.strides[1])
+    return Weights(steps, words)
+
+
+def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
+    """How far apart in the tensor windows begin that differ in a dimension of the output, but for those that
+    they move along."""
+    steps: Eight = []
+    for d, size in enumerate(output.sizes):
+        step = 0
+        for place, stride in zip(sliding.places, tensor.strides):
+            if place == d and size > 1:
+                step += stride
+        steps.append(step)
+    while len(steps) < 8:
+        steps.append(0)
+    return steps
+
+
+def frame_words(out: Planning, frame: Frame) -> Annotated[list[int], 32]:
+    """The constants of a frame: first coordinates, steps, taps, limits."""
+    steps: Eight = [step - first for step, first in zip(frame.steps, frame.first, strict=True)]
+    taps: Eight = [tap - first for tap, first in zip(frame.taps, frame.first, strict=True)]
+    words: Annotated[list[int], 32] = []
+    lists: Annotated[list[Sizes], 4] = [frame.first, steps, taps, frame.limits]
+    for entries in lists:
+        for word in eight(out, entries):
+            words.append(word)
+    return words
+
+
+def window_constants(out: Planning, sliding: Sliding, tensor: Tensor) -> Annotated[list[int], 64]:
+    """The constants of a window on a tensor: sizes, frame, strides."""
+    words: Annotated[list[int], 64] = []
+    for word in eight(out, sliding.sizes):
+        words.append(word)
+    for word in frame_words(out, sliding.window):
+        words.append(word)
+    strides: Eight = [
+        stride for d, stride in enumerate(tensor.strides) if d >= len(tensor.strides) - len(sliding.sizes)
+    ]
+    for word in eight(out, strides):
+        words.append(word)
+    return words
+
+
+def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
+    """The macros of a shader that works in blocks."""
+    out.define("BLOCK_ROWS", block.rows)
+    out.define("BLOCK_COLUMNS", block.columns)
+    out.define("WINDOW_HEIGHT", down.places)
+    out.define("WINDOW_WIDTH", across.places)
+    out.define("STEP_Y", down.step)
+    out.define("STEP_X", across.step)
+    out.define("TAP_Y", down.tap)
+    out.define("TAP_X", across.tap)
+    out.define("LEAD", block.lead)
+
+
+def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """One dispatch; the passes of the definition where windows do not fit."""
+    sliding = sliding_of(told, shader)
+    tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
+    down, across = line_of(sliding, output, 1), line_of(sliding, output, 0)
+    block = block_of(tensor, output, down, across)
+    is_all = True  # only blocks give all that there may be
+    for other, one in enumerate(told.tensors):
+        is_all = is_all and not (one.is_output and one.is_present and other != shader.sliding.output)
+    if not is_slid(told, shader) or (block.rows == 0 and not is_all):
+        plan_definition(out, told, shader)
+        return
+    whole = element_count(output.sizes)
+    if whole >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
+    out.begin()
+    for one in told.tensors:
+        if one.is_present:
+            check_span(out, one)
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    if shader.contracted.number != NONE:
+        out.write(out.scratch(8))
+    out.share()
+
+    weights = weights_of(told, shader)
+    places = element_count(sliding.sizes)
+    layers = places // (down.places * across.places)
+    lanes = lanes_of(places, whole)
+    blocks_down, blocks_across = ceil_div(down.elements, max(block.rows, 1)), ceil_div(across.elements, block.columns)
+    planes = whole // (down.elements * across.elements)
+    is_block = block.rows > 0
+    in_group = BLOCK_THREADS if is_block else SHARING_THREADS
+    threads = times(planes * blocks_down, blocks_across) if is_block else times(whole, lanes)
+    groups = grid(out, threads, in_group, 1)
+    out.define("PASS", shader.sliding.number)
+    out.define("NUM_THREADS", in_group)
+    out.define("WINDOW_RANK", len(sliding.sizes))
+    out.define("WINDOW_AXIS", sliding.axes[0])
+    if shader.sliding.weights != NONE:
+        out.define("ROW_AXIS", told.factors.left[0])
+        layers = times(layers, told.factors.depth)
+    out.define("WINDOW_VECTOR", block.vector)
+    out.define("OUTPUT_VECTOR", block.stored)
+    out.define("IN_BLOCKS", int(is_block))
+    if is_block:
+        define_block(out, block, down, across)
+    else:
+        out.define("LANES", lanes)
+    counted: Annotated[list[int], 32] = []
+    if len(sliding.counted.first) > 0:
+        counted = frame_words(out, sliding.counted)
+    params = SlidingParams(
+        plane_steps(sliding, tensor, output),
+        window_constants(out, sliding, tensor),
+        counted,
+        weights.steps,
+        known.lists,
+        known.activations,
+        whole,
+        layers,
+        planes,
+        blocks_down,
+        blocks_across,
+        groups.columns,
+        weights.words,
+        told.elements,
+        known.scalars,
+    )
+    out.dispatch(params, groups, False)

@@ -1,0 +1,238 @@
+"""Which definitions fold what lies under a sliding window, and what the shader of those gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu.plans import sliding
+from gpu_device import device, run_in_guard_zones
+from schedule_cases import SPECS, Variant
+
+__all__ = ["device"]
+
+
+def section(operator: str) -> str:
+    text = (SPECS / f"operators/pooling/{operator.lower()}.yaml").read_text(encoding="utf-8")
+    return text[text.index("compute:") : text.index("\nerrata:")] + "\n"
+
+
+@pytest.mark.parametrize(
+    ("operator", "old", "new"),
+    [
+        ("MAX_POOLING", "", ""),
+        ("MAX_POOLING", "max(", "min("),
+        ("MAX_POOLING", "InputTensor[at[:2] + place(at[2:], w)] for", "-InputTensor[at[:2] + place(at[2:], w)] for"),
+        ("MAX_POOLING2", "", ""),
+        ("AVERAGE_POOLING1", "", ""),
+        ("AVERAGE_POOLING1", " / float(count(at[2:]))", ""),
+        ("LP_POOLING1", "", ""),
+    ],
+)  # fmt: skip
+def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_path: Path) -> None:
+    text = section(operator)
+    assert old in text
+    found = Variant(tmp_path, operator, text.replace(old, new)).operator.sliding
+    assert found is not None and found.tensor == "InputTensor"
+
+
+@pytest.mark.parametrize(
+    ("operator", "old", "new"),
+    [
+        ("MAX_POOLING", " if valid(w)", ""),
+        ("MAX_POOLING", " if valid(w)", " if valid(w) and w[0] != 1"),
+        ("MAX_POOLING", "at[:2] + place", "[at[1], at[0]] + place"),
+        ("MAX_POOLING", "place(at[2:], w)] for", "place(at[2:], w)] * float(w[0]) for"),
+        ("MAX_POOLING", "max(InputTensor", "InputTensor[at] + max(InputTensor"),
+        ("AVERAGE_POOLING1", "sum(InputTensor", "max(InputTensor[at[:2] + place(at[2:], w)] for w in box(WindowSize) if valid(w)) + sum(InputTensor"),
+    ],
+    ids=["past the end", "with a gap", "turned", "weighed by place", "the tensor again", "two folds"],
+)  # fmt: skip
+def test_what_nearly_is_one_is_none(operator: str, old: str, new: str, tmp_path: Path) -> None:
+    text = section(operator)
+    assert old in text
+    assert Variant(tmp_path, operator, text.replace(old, new)).operator.sliding is None
+
+
+def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
+    return TensorDesc(data_type, sizes, Strides=strides)
+
+
+def pooling(
+    name: str,
+    data: TensorDesc,
+    window: tuple[int, ...],
+    stride: int = 1,
+    padding: tuple[int, int] = (0, 0),
+    dilation: int = 1,
+    output: TensorDesc | None = None,
+    **members: Any,
+) -> Any:
+    dims = len(window)
+    lists = {"WindowSize": list(window), "Strides": [stride] * dims, "DimensionCount": dims}
+    lists |= {"StartPadding": [padding[0]] * dims, "EndPadding": [padding[1]] * dims}
+    kind = getattr(dmlops, name)
+    if "Dilations" in {member.name for member in kind.MEMBERS}:
+        lists["Dilations"] = [dilation] * dims
+    return kind(InputTensor=data, OutputTensor=output, **lists, **members).infer()
+
+
+def indexed(kind: str, data: TensorDesc, *window: Any, **members: Any) -> Any:
+    """A pooling that tells where the greatest elements are."""
+    desc = pooling(kind, data, *window, **members)
+    assert desc.OutputTensor is not None
+    indices = TensorDesc("UINT32", desc.OutputTensor.Sizes)
+    return pooling(kind, data, *window, OutputIndicesTensor=indices, **members)
+
+
+AVERAGE = {"IncludePadding": False}
+CASES = {
+    "in blocks": pooling("MaxPooling", of("FLOAT32", 2, 3, 12, 20), (3, 3), 2, (1, 1)),
+    "halves": pooling("MaxPooling", of("FLOAT16", 1, 5, 11, 16), (2, 2), 2),
+    "bytes": pooling("MaxPooling", of("INT8", 1, 2, 7, 9), (3, 2), 1, (1, 0)),
+    "wide integers": pooling("MaxPooling", of("UINT64", 1, 2, 7, 9), (2, 3), 2),
+    "step past the window": pooling("MaxPooling", of("FLOAT32", 1, 2, 17, 16), (2, 2), 4),
+    "wider than the image": pooling("AveragePooling", of("FLOAT32", 1, 2, 3, 4), (9, 7), 1, (4, 4), **AVERAGE),
+    "padded more than the window": pooling("MaxPooling", of("FLOAT32", 1, 1, 4, 4), (2, 2), 1, (3, 4)),
+    "rounded up": pooling(
+        "AveragePooling", of("FLOAT32", 1, 2, 6, 6), (3, 3), 2, (1, 0), IncludePadding=True,
+        output=of("FLOAT32", 1, 2, 4, 4),
+    ),
+    "average of three dimensions": pooling(
+        "AveragePooling1", of("FLOAT32", 2, 2, 5, 6, 8), (2, 3, 3), 2, (1, 1), 1, **AVERAGE
+    ),
+    "dilated": pooling(
+        "AveragePooling1", of("FLOAT16", 1, 3, 14, 15), (3, 3), 1, (2, 1), 2, IncludePadding=True
+    ),
+    "norm": pooling("LpPooling1", of("FLOAT32", 1, 3, 9, 12), (2, 3), 1, (1, 1), 2, P=3),
+    "one channel, one row": pooling("LpPooling", of("FLOAT32", 1, 1, 1, 33), (1, 5), 3, (0, 2), P=2),
+    "with gaps": pooling(
+        "MaxPooling", of("FLOAT32", 2, 3, 8, 8, strides=(999, 130, 16, 2)), (3, 3), 1, (1, 1),
+        output=of("FLOAT32", 2, 3, 8, 8, strides=(1, 2, 6, 48)),
+    ),
+    "the same element": pooling("AveragePooling", of("FLOAT32", 2, 3, 4, 6, strides=(0, 0, 0, 0)), (2, 2), **AVERAGE),
+    "global": pooling("AveragePooling", of("FLOAT32", 2, 37, 7, 7), (7, 7), **AVERAGE),
+    "global, large": pooling("MaxPooling", of("FLOAT16", 1, 3, 40, 50), (40, 50)),
+    "large, dilated": pooling("LpPooling1", of("FLOAT32", 1, 2, 45, 46), (20, 15), 3, (2, 0), 2, P=2),
+    "where, in blocks": indexed("MaxPooling1", of("FLOAT32", 2, 3, 12, 20), (3, 3), 2, (1, 1)),
+    "where, of three dimensions": indexed("MaxPooling2", of("FLOAT16", 1, 2, 5, 6, 7), (2, 3, 2), 1, (0, 1), 2),
+    "where, global": indexed("MaxPooling2", of("FLOAT32", 1, 2, 7, 7), (7, 7)),
+}  # fmt: skip
+BY_DEFINITION = {"where, global"}
+
+
+def channelwise(data: TensorDesc, filters: tuple[int, ...], *, bias: bool = False, **members: Any) -> Any:
+    dims, groups = len(data.Sizes) - 2, data.Sizes[1]
+    each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1, "OutputPadding": 0}
+    lists = {name: [members.pop(name, value)] * dims for name, value in each.items()}
+    usual = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": groups, "DimensionCount": dims}
+    added = TensorDesc(data.DataType, (1, filters[0]) + (1,) * dims) if bias else None
+    weights = members.pop("weights", TensorDesc(data.DataType, filters))
+    tensors = {"InputTensor": data, "FilterTensor": weights, "BiasTensor": added}
+    return dmlops.Convolution(**tensors, **lists, **{**usual, **members}).infer()
+
+
+CONVOLUTIONS = {
+    "by channel": channelwise(of("FLOAT32", 2, 8, 12, 16), (8, 1, 3, 3)),
+    "by channel, halves, odd": channelwise(of("FLOAT16", 2, 7, 13, 15), (7, 1, 5, 5), StartPadding=2, EndPadding=2),
+    "two filters a channel": channelwise(of("FLOAT32", 2, 6, 9, 12), (12, 1, 3, 3), bias=True, Strides=2),
+    "mirrored, dilated": channelwise(
+        of("FLOAT32", 2, 6, 14, 12), (6, 1, 3, 2), Mode="CONVOLUTION", Dilations=2, StartPadding=3
+    ),
+    "two channels a group": channelwise(of("FLOAT32", 2, 8, 9, 12), (4, 2, 3, 3), GroupCount=4),
+    "few filters": channelwise(of("FLOAT32", 1, 20, 9, 12), (3, 20, 3, 3), GroupCount=1, bias=True),
+    "line": channelwise(of("FLOAT32", 3, 8, 40), (8, 1, 7), StartPadding=3, EndPadding=3),
+    "three dimensions": channelwise(of("FLOAT32", 2, 5, 5, 7, 8), (5, 1, 3, 3, 3)),
+    "large window": channelwise(of("FLOAT32", 1, 4, 24, 26), (4, 1, 17, 13), StartPadding=8, EndPadding=8),
+    "padded, activated": channelwise(
+        of("FLOAT32", 2, 6, 10, 12), (6, 1, 3, 3), OutputPadding=1, bias=True,
+        FusedActivation=dmlops.make.activation_relu(),
+    ),
+    "layouts turned round": channelwise(
+        of("FLOAT32", 2, 8, 10, 12, strides=(960, 1, 96, 8)), (8, 1, 3, 3),
+        weights=of("FLOAT32", 8, 1, 3, 3, strides=(1, 1, 8, 24)),
+    ),
+}  # fmt: skip
+
+
+def test_what_is_slid() -> None:
+    for name, desc in (CASES | CONVOLUTIONS).items():
+        assert [one for one in desc.validate("6.4") if not one.advice] == [], name
+        steps = gpu.planned(desc).dispatches
+        assert [("WINDOW_RANK" in step.defines) for step in steps] == [True] or name in BY_DEFINITION, name
+
+
+def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
+    """Numbers, the same along dimensions of stride 0."""
+    strides = zip(tensor.Sizes, tensor.element_strides, strict=True)
+    sizes = [1 if stride == 0 else size for size, stride in strides]
+    if tensor.DataType.kind == "float":
+        numbers: np.ndarray = rng.normal(0, 2, sizes)
+    else:
+        numbers = rng.integers(0, 100, sizes)
+    return np.broadcast_to(numbers, tensor.Sizes).astype(tensor.DataType.numpy)
+
+
+def check(device: Any, desc: Any, **special: float) -> None:
+    """Compares with the reference; `special` is what some elements of an input are instead."""
+    rng = np.random.default_rng(5)
+    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
+    inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
+    for name, value in special.items():
+        inputs[name] = np.where(rng.random(inputs[name].shape) < 0.05, inputs[name].dtype.type(value), inputs[name])
+    expected = reference.run(desc, inputs)
+    found = run_in_guard_zones(device, desc, inputs)
+    again = gpu.run(desc, inputs, device)
+    for name, result in expected.items():
+        tolerance = 2e-3 if result.dtype == np.float16 else 4e-6
+        if result.dtype.kind != "f" or type(desc).__name__.startswith("Max"):
+            np.testing.assert_array_equal(found[name], result)
+        else:
+            size = float(np.abs(result[np.isfinite(result)]).max(initial=0))
+            np.testing.assert_allclose(found[name], result, tolerance, tolerance * size)
+        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
+
+
+@pytest.mark.parametrize("name", CASES | CONVOLUTIONS)
+def test_windows_give_what_the_reference_gives(name: str, device: Any) -> None:
+    check(device, (CASES | CONVOLUTIONS)[name])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["in blocks", "dilated", "where, in blocks", "global", "by channel"])
+def test_what_is_no_number_goes_through(name: str, value: float, device: Any) -> None:
+    check(device, (CASES | CONVOLUTIONS)[name], InputTensor=value)
+
+
+@pytest.mark.parametrize("name", ["by channel", "two channels a group", "large window", "three dimensions"])
+def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, device: Any) -> None:
+    check(device, CONVOLUTIONS[name], FilterTensor=np.inf)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8])
+@pytest.mark.parametrize("columns", [1, 2, 8])
+def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sliding, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(sliding, "BLOCK_COLUMNS", columns)
+    monkeypatch.setattr(sliding, "MANY_THREADS", 1)
+    for name in ("in blocks", "dilated", "where, in blocks"):
+        check(device, CASES[name])
+    for name in ("by channel", "two filters a channel", "mirrored, dilated"):
+        check(device, CONVOLUTIONS[name])
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 32, 256])
+def test_however_many_threads_share_a_window(
+    lanes: int, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sliding, "MAX_PLACES", 0)
+    monkeypatch.setattr(sliding, "lanes_of", lambda places, windows: lanes)
+    for name in ("in blocks", "average of three dimensions", "norm", "with gaps"):
+        check(device, CASES[name])
+    for name in ("by channel", "two channels a group", "three dimensions"):
+        check(device, CONVOLUTIONS[name])
