@@ -119,6 +119,7 @@ float Abs(float x) { return Magnitude(x); }
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
 
 // A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
@@ -158,17 +159,11 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }
 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
-// No integer is NaN.
-bool IsNan(uint x) { return false; }
-
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp of a half, over all halves.
 float Exp(float x)

@@ -94,6 +94,9 @@ Position Locate(uint item)
     return position;
 }
 
+// No integer is NaN.
+bool IsNan(uint x) { return false; }
+
 // The larger of two integers
 int Max(int a, int b) { return max(a, b); }
 
@@ -120,11 +123,8 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])

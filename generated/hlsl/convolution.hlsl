@@ -35,6 +35,7 @@
 //   WINDOW_RANK  dimensions of the window
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes
 //   WHOLE_TAPS  1 if a tile's products are all at one place of the window, else 0
+//   BORDERED   1 if windows reach out of InputTensor, else 0
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
@@ -895,22 +896,16 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }
 
 // The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
 // so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) > Order(b) ? b : a;
+    const bool isGreater = Order(a) > Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }
 
 // The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
@@ -1557,19 +1552,7 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
     }
     OVER_ELEMENTS
     for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
-    {
-        // Chosen in such a way, elements and terms stay in registers also where this is a loop.
-        INPUT_VALUE element = elements[0];
-        int other;
-        [unroll]
-        for (other = 1; other < vectors * WINDOW_VECTOR; other++)
-            element = other == n ? elements[other] : element;
-        const float term = TermOf(element);
-        [unroll]
-        for (other = 0; other < vectors * WINDOW_VECTOR; other++)
-            if (other == n)
-                terms[other] = isThere[other / WINDOW_VECTOR] ? term : 0;
-    }
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
 void FoldBlock(uint item)
@@ -1674,11 +1657,10 @@ void FoldBlock(uint item)
     {
         float some[OUTPUT_VECTOR];
         [unroll]
-        for (int i = 0; i < BLOCK_ROWS * BLOCK_COLUMNS; i++)
-            if (i / OUTPUT_VECTOR * OUTPUT_VECTOR == n)
-            {
-                some[i % OUTPUT_VECTOR] = totals[i / BLOCK_COLUMNS][i % BLOCK_COLUMNS];
-            }
+        for (int i = 0; i < OUTPUT_VECTOR; i++)
+        {
+            some[i] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS + i];
+        }
         at.entries[WINDOW_AXIS + xAxis] = firstColumn + n % BLOCK_COLUMNS;
 #if WINDOW_RANK > 1
         at.entries[WINDOW_AXIS + yAxis] = firstRow + n / BLOCK_COLUMNS;
@@ -1790,20 +1772,54 @@ Pixel PixelOf(uint number, uint x)
     return pixel;
 }
 
-// The offset at a place of the window, the first channel's; whether that is inside
-uint Reached(Pixel pixel, uint tap, out bool isInside)
+// A product: its place of the window, and the channel
+struct Step
 {
-    uint offset = pixel.base;
-    isInside = pixel.isThere;
+    uint tap[WINDOW_RANK];
+    uint channel;
+};
+
+Step StepAt(uint tap, uint channel)
+{
+    Step step;
+    step.channel = channel;
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        const uint size = (uint)windowSizes[d / 4][d % 4];
-        const uint above = d > 0 ? tap / size : 0;
-        const int place = pixel.first[d] + (int)(tap - above * size) * windowTaps[d / 4][d % 4];
+        const uint above = d > 0 ? tap / (uint)windowSizes[d / 4][d % 4] : 0;
+        step.tap[d] = tap - above * (uint)windowSizes[d / 4][d % 4];
+        tap = above;
+    }
+    return step;
+}
+
+// The next product's: the next channel, or the first one at the next place of the window
+Step After(Step step)
+{
+    step.channel++;
+    bool carries = step.channel == channels;
+    step.channel = carries ? 0 : step.channel;
+    [unroll]
+    for (int d = WINDOW_RANK - 1; d >= 0; d--)
+    {
+        step.tap[d] += carries ? 1 : 0;
+        carries = carries && step.tap[d] == (uint)windowSizes[d / 4][d % 4];
+        step.tap[d] = carries ? 0 : step.tap[d];
+    }
+    return step;
+}
+
+// The offset of the right factor for a product; whether there is one
+uint Reached(Pixel pixel, Step step, out bool isInside)
+{
+    uint offset = pixel.base + step.channel * rightDepthStep;
+    isInside = pixel.isThere;
+    [unroll]
+    for (int d = 0; d < WINDOW_RANK; d++)
+    {
+        const int place = pixel.first[d] + (int)step.tap[d] * windowTaps[d / 4][d % 4];
         isInside = isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
         offset += (uint)place * (uint)windowStrides[d / 4][d % 4];
-        tap = above;
     }
     return offset;
 }
@@ -1828,6 +1844,7 @@ uint LeftFirst(uint number)
     return leftFirst + number * matrixRows * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
 }
 
+#if BORDERED
 // The sum of some products of one element, which skips those outside of the right factor
 float AddedUp(uint number, uint y, uint x, uint begin, uint end)
 {
@@ -1841,7 +1858,7 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
         const uint2 step = StepOf(product, product);
         const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.y);
         bool isInside;
-        uint at = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
+        uint at = Reached(pixel, StepAt(step.x, step.y), isInside);
         uint from = base + step.x * leftTapStep + step.y * leftDepthStep;
         [loop]
         for (; product < last && isInside; product++, at += rightDepthStep, from += leftDepthStep)
@@ -1850,6 +1867,7 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
     }
     return total;
 }
+#endif
 #endif
 #if PASS == 2
 
@@ -1891,9 +1909,11 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
 
 void PutLeft(uint thread, LeftVector next[leftEach], inout bool isStrange)
 {
+#if BORDERED
     [unroll]
     for (uint n = 0; n < leftEach * LEFT_VECTOR; n++)
         isStrange = isStrange || (asuint(next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) == 0x7f800000;
+#endif
     [unroll]
     for (uint i = 0; i < leftEach; i++)
     {
@@ -1933,14 +1953,14 @@ uint2 RightPlace(uint number)
 #endif
 }
 
-// A thread gathers elements of one column, zeros outside. Channels of one place of the window lie at even steps.
+// A thread gathers elements of one column, or of neighbours in memory, zeros outside. Channels of one place of the window lie at
+// even steps.
 void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, out RightVector next[rightEach])
 {
-#if WHOLE_TAPS
+    const uint2 begin = StepOf(product, product + (WHOLE_TAPS ? 0 : RightPlace(thread).y));
+    Step step = StepAt(begin.x, begin.y);
     bool isInside;
-    const uint2 step = StepOf(product, product);
-    const uint offset = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
-#endif
+    uint offset = Reached(pixel, step, isInside);
     [unroll]
     for (uint i = 0; i < rightEach; i++)
     {
@@ -1948,13 +1968,14 @@ void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, ou
         next[i] = (RightVector)0;
 #if WHOLE_TAPS
         if (isInside && product < end)
-            next[i] = (RightVector)inputTensor[offset + k * rightDepthStep];
+            next[i] = (RightVector)inputTensor[(offset + k * rightDepthStep) / RIGHT_VECTOR];
 #else
-        bool isInside;
-        const uint2 step = StepOf(product, product + k);
-        const uint offset = Reached(pixel, step.x, isInside) + step.y * rightDepthStep;
         if (isInside && product + k < end)
-            next[i] = (RightVector)inputTensor[offset];
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+        [unroll]
+        for (uint n = 0; n < NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS; n++)
+            step = After(step);
+        offset = Reached(pixel, step, isInside);
 #endif
     }
 }
@@ -1983,39 +2004,67 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
+// Goes to the next column
+void GoOn(inout List at)
+{
+    bool carries = true;
+    [unroll]
+    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+        if (d != ROW_AXIS)
+        {
+            at.entries[d] += carries ? 1 : 0;
+            carries = carries && at.entries[d] == sizes[d / 4][d % 4];
+            at.entries[d] = carries ? 0 : at.entries[d];
+        }
+}
+
 // Stores what threads have of some neighbouring columns: the elements, or parts of their sums
 void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
 {
     if (x >= matrixColumns)
         return;
-    List places[OUTPUT_VECTOR];
-    uint e;
+    uint i;
+#if IN_PARTS
     [unroll]
-    for (e = 0; e < OUTPUT_VECTOR; e++)
-        places[e] = PlaceOf(number, 0, x + e);
-    const int firstRow = places[0].entries[ROW_AXIS];
-    [unroll]
-    for (uint i = 0; i < THREAD_ROWS; i++)
+    for (i = 0; i < THREAD_ROWS; i++)
     {
         const uint y = top + i / 4 * 16 + i % 4;
-        if (y >= matrixRows)
-            continue;
-#if IN_PARTS
-        scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
-#else
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
-        [unroll]
-        for (e = 0; e < OUTPUT_VECTOR; e++)
-        {
-            places[e].entries[ROW_AXIS] = firstRow + (int)y;
-            elements[e] = Finished(places[e], totals[i][e]);
-        }
-        outputTensor[OffsetOf(places[0]) / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
+        if (y < matrixRows)
+            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
     }
+#else
+    // One column at a time, which takes few registers; sums give way to elements.
+    List at = PlaceOf(number, 0, x);
+    const int firstRow = at.entries[ROW_AXIS];
+    const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        [unroll]
+        for (i = 0; i < THREAD_ROWS; i++)
+        {
+            at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
+            totals[i][e] = (float)Finished(at, totals[i][e]);
+        }
+        GoOn(at);
+    }
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i++)
+    {
+        const uint y = top + i / 4 * 16 + i % 4;
+        vector<float, OUTPUT_VECTOR> elements;
+        [unroll]
+        for (uint n = 0; n < OUTPUT_VECTOR; n++)
+            elements[n] = totals[i][n];
+        if (y < matrixRows)
+            outputTensor[(offset + y * step) / OUTPUT_VECTOR] = (OutputBuffer)elements;
+    }
+#endif
 }
 
+#if BORDERED
 groupshared uint strangers;
+#endif
 
 // A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
 // A tile of the factors passes through registers into group memory, and the next is read while this one is used.
@@ -2036,7 +2085,7 @@ void Contract(uint item, uint thread)
     const uint left = tile % span / high * TILE_COLUMNS;
 
     const uint leftBase = LeftFirst(number);
-    const Pixel rightBase = PixelOf(number, left + thread % TILE_COLUMNS);
+    const Pixel rightBase = PixelOf(number, left + thread * RIGHT_VECTOR % TILE_COLUMNS);
 
     const uint wave = thread / 32, lane = thread % 32;
     const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
@@ -2096,6 +2145,7 @@ void Contract(uint item, uint thread)
         GroupMemoryBarrierWithGroupSync();
     }
 
+#if BORDERED
     // What is outside takes no part, but 0 times infinity would be NaN: such tiles are done again, product by product.
     if (thread == 0)
         strangers = 0;
@@ -2121,6 +2171,7 @@ void Contract(uint item, uint thread)
         }
         return;
     }
+#endif
     [unroll]
     for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
     {

@@ -103,6 +103,9 @@ Position Locate(uint item)
     return position;
 }
 
+// No integer is NaN.
+bool IsNan(uint x) { return false; }
+
 // The smaller of two integers
 int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
@@ -132,11 +135,8 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) > Order(b) ? b : a;
+    const bool isGreater = Order(a) > Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])

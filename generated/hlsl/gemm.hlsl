@@ -773,22 +773,16 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }
 
 // The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
 // so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) > Order(b) ? b : a;
+    const bool isGreater = Order(a) > Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }
 
 // The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
@@ -1295,36 +1289,54 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
+// Goes to the next column
+void GoOn(inout List at)
+{
+    at.entries[COLUMN_AXIS]++;
+}
+
 // Stores what threads have of some neighbouring columns: the elements, or parts of their sums
 void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
 {
     if (x >= matrixColumns)
         return;
-    List places[OUTPUT_VECTOR];
-    uint e;
+    uint i;
+#if IN_PARTS
     [unroll]
-    for (e = 0; e < OUTPUT_VECTOR; e++)
-        places[e] = PlaceOf(number, 0, x + e);
-    const int firstRow = places[0].entries[ROW_AXIS];
-    [unroll]
-    for (uint i = 0; i < THREAD_ROWS; i++)
+    for (i = 0; i < THREAD_ROWS; i++)
     {
         const uint y = top + i / 4 * 16 + i % 4;
-        if (y >= matrixRows)
-            continue;
-#if IN_PARTS
-        scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
-#else
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
-        [unroll]
-        for (e = 0; e < OUTPUT_VECTOR; e++)
-        {
-            places[e].entries[ROW_AXIS] = firstRow + (int)y;
-            elements[e] = Finished(places[e], totals[i][e]);
-        }
-        outputTensor[OffsetOf(places[0]) / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
+        if (y < matrixRows)
+            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
     }
+#else
+    // One column at a time, which takes few registers; sums give way to elements.
+    List at = PlaceOf(number, 0, x);
+    const int firstRow = at.entries[ROW_AXIS];
+    const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        [unroll]
+        for (i = 0; i < THREAD_ROWS; i++)
+        {
+            at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
+            totals[i][e] = (float)Finished(at, totals[i][e]);
+        }
+        GoOn(at);
+    }
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i++)
+    {
+        const uint y = top + i / 4 * 16 + i % 4;
+        vector<float, OUTPUT_VECTOR> elements;
+        [unroll]
+        for (uint n = 0; n < OUTPUT_VECTOR; n++)
+            elements[n] = totals[i][n];
+        if (y < matrixRows)
+            outputTensor[(offset + y * step) / OUTPUT_VECTOR] = (OutputBuffer)elements;
+    }
+#endif
 }
 
 // A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.

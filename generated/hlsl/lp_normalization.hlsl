@@ -386,11 +386,8 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }
 
 // The NaN of a function outside its domain. The argument only chooses the type.

@@ -1119,19 +1119,7 @@ void FetchRow(Layer layer, int y, int x, out REAL_VALUE terms[vectors * WINDOW_V
     }
     OVER_ELEMENTS
     for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
-    {
-        // Chosen in such a way, elements and terms stay in registers also where this is a loop.
-        INPUT_VALUE element = elements[0];
-        int other;
-        [unroll]
-        for (other = 1; other < vectors * WINDOW_VECTOR; other++)
-            element = other == n ? elements[other] : element;
-        const REAL_VALUE term = TermOf(element);
-        [unroll]
-        for (other = 0; other < vectors * WINDOW_VECTOR; other++)
-            if (other == n)
-                terms[other] = isThere[other / WINDOW_VECTOR] ? term : (REAL_VALUE)0;
-    }
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : (REAL_VALUE)0;
 }
 
 void FoldBlock(uint item)
@@ -1203,11 +1191,10 @@ void FoldBlock(uint item)
     {
         REAL_VALUE some[OUTPUT_VECTOR];
         [unroll]
-        for (int i = 0; i < BLOCK_ROWS * BLOCK_COLUMNS; i++)
-            if (i / OUTPUT_VECTOR * OUTPUT_VECTOR == n)
-            {
-                some[i % OUTPUT_VECTOR] = totals[i / BLOCK_COLUMNS][i % BLOCK_COLUMNS];
-            }
+        for (int i = 0; i < OUTPUT_VECTOR; i++)
+        {
+            some[i] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS + i];
+        }
         at.entries[WINDOW_AXIS + xAxis] = firstColumn + n % BLOCK_COLUMNS;
 #if WINDOW_RANK > 1
         at.entries[WINDOW_AXIS + yAxis] = firstRow + n / BLOCK_COLUMNS;

@@ -447,22 +447,16 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }
 
 // The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
 // so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) > Order(b) ? b : a;
+    const bool isGreater = Order(a) > Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -827,19 +821,7 @@ void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_
     }
     OVER_ELEMENTS
     for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
-    {
-        // Chosen in such a way, elements and terms stay in registers also where this is a loop.
-        INPUT_VALUE element = elements[0];
-        int other;
-        [unroll]
-        for (other = 1; other < vectors * WINDOW_VECTOR; other++)
-            element = other == n ? elements[other] : element;
-        const INPUT_VALUE term = TermOf(element);
-        [unroll]
-        for (other = 0; other < vectors * WINDOW_VECTOR; other++)
-            if (other == n)
-                terms[other] = isThere[other / WINDOW_VECTOR] ? term : (INPUT_VALUE)INPUT_LOWEST;
-    }
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : (INPUT_VALUE)INPUT_LOWEST;
 }
 
 void FoldBlock(uint item)
@@ -906,11 +888,10 @@ void FoldBlock(uint item)
                             const int place = LEAD + c * STEP_X + x * TAP_X;
                             totals[j][c] = With(totals[j][c], terms[place]);
 #if OUTPUT_INDICES_PRESENT
-                            if (isThere[place / WINDOW_VECTOR] && (chosen[j][c] < 0 || (!IsNan(best[j][c]) && (IsNan(terms[place]) || Less(best[j][c], terms[place])))))
-                            {
-                                best[j][c] = terms[place];
-                                chosen[j][c] = ((int)number * WINDOW_HEIGHT + y) * WINDOW_WIDTH + x;
-                            }
+                            const uint isBetter = (uint)!IsNan(best[j][c]) & ((uint)IsNan(terms[place]) | (uint)(best[j][c] < terms[place]));
+                            const uint isChosen = (uint)isThere[place / WINDOW_VECTOR] & ((uint)(chosen[j][c] < 0) | isBetter);
+                            best[j][c] = isChosen ? terms[place] : best[j][c];
+                            chosen[j][c] = isChosen ? ((int)number * WINDOW_HEIGHT + y) * WINDOW_WIDTH + x : chosen[j][c];
 #endif
                         }
                 }
@@ -929,14 +910,13 @@ void FoldBlock(uint item)
         int places[OUTPUT_VECTOR];
 #endif
         [unroll]
-        for (int i = 0; i < BLOCK_ROWS * BLOCK_COLUMNS; i++)
-            if (i / OUTPUT_VECTOR * OUTPUT_VECTOR == n)
-            {
-                some[i % OUTPUT_VECTOR] = totals[i / BLOCK_COLUMNS][i % BLOCK_COLUMNS];
+        for (int i = 0; i < OUTPUT_VECTOR; i++)
+        {
+            some[i] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS + i];
 #if OUTPUT_INDICES_PRESENT
-                places[i % OUTPUT_VECTOR] = chosen[i / BLOCK_COLUMNS][i % BLOCK_COLUMNS];
+            places[i] = chosen[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS + i];
 #endif
-            }
+        }
         at.entries[WINDOW_AXIS + xAxis] = firstColumn + n % BLOCK_COLUMNS;
 #if WINDOW_RANK > 1
         at.entries[WINDOW_AXIS + yAxis] = firstRow + n / BLOCK_COLUMNS;

@@ -493,22 +493,16 @@ int Order(float x)
 // so that the result of a reduction does not depend on its order. Exact.
 float Max(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }
 
 // The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
 // so that the result of a reduction does not depend on its order. Exact.
 float Min(float a, float b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) > Order(b) ? b : a;
+    const bool isGreater = Order(a) > Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }
 
 INPUT_VALUE LoadInput(uint offset)

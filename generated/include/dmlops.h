@@ -23875,6 +23875,10 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     int64_t axis, int64_t stride);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -23882,7 +23886,6 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
@@ -24728,7 +24731,8 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
 /* The block of a thread: as large as leaves enough of them. */
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    int64_t rows = dmlops_plan_power_below(planning, down->elements, 4);
+    int64_t rows = dmlops_plan_power_below(planning, down->elements, (down->step == 1) ? 4 :
+        dmlops_max(dmlops_divide(4, 2), 1));
     int64_t columns = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1), 4);
     int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
     while (planning->reason == DMLOPS_REASON_NONE && ((rows > 1) && ((whole < dmlops_multiply(dmlops_multiply(rows,
@@ -24775,11 +24779,11 @@ DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const
     return vector;
 }
 
-/* How many threads share a window: more than a wave only where there are few windows. */
+/* How many threads share a window, so that they read neighbours: more where there are few windows. */
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 32);
-    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(8, lanes) <= places) &&
-        (dmlops_plan_times(planning, windows, lanes) < 131072))) {
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
+        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
         lanes = dmlops_multiply(2, lanes);
     }
     return lanes;
@@ -25281,7 +25285,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     made_7.steps = made_6;
     made_7.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
     made_7.is_along = 0;
-    made_7.vector = 1;
+    made_7.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
     dmlops_plan_Matrices made_8;
     made_8.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, groups)));
@@ -25296,6 +25300,55 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     made_8.left = made_5;
     made_8.right = made_7;
     return made_8;
+}
+
+/* Whether places of the window are outside of the tensor. */
+DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    int found = 0;
+    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t first = window->right_first.items[d];
+        int64_t last = dmlops_add(first,
+            dmlops_multiply(dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], first), dmlops_subtract(output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], 1)));
+        int64_t span = dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+            window->right_taps.count)], first), dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
+            window->sizes.count)], 1));
+        int64_t least = dmlops_add(dmlops_min(first, last), dmlops_min(span, 0));
+        int64_t greatest = dmlops_add(dmlops_max(first, last), dmlops_max(span, 0));
+        found = found || (least < 0) || (greatest >= tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d),
+            tensor->sizes.count)]);
+    }
+    return found;
+}
+
+/* How many neighbouring columns lie side by side in a tensor under a window of one place, which goes over all of its
+   last dimensions, as vectors are read. */
+DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    int64_t run = 1;
+    int is_whole = dmlops_plan_element_count(planning, &window->sizes) == 1;
+    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
+    for (int64_t place = 0; place < window->sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
+        int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
+        is_whole = is_whole && (window->right_first.items[dmlops_item(planning, d, window->right_first.count)] == 0) &&
+            (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
+        is_whole = is_whole && (output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
+            window->axes.count)], output->sizes.count)] == size);
+        is_whole = is_whole && ((size == 1) || (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
+            tensor->strides.count)] == run));
+        run = dmlops_multiply(run, size);
+    }
+    int64_t vector = is_whole ? dmlops_gcd(4, run) : 1;
+    for (int64_t d = 0; d < behind; ++d) {
+        if (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1) {
+            vector = dmlops_gcd(vector, tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)]);
+        }
+    }
+    return vector;
 }
 
 /* Steps along the dimensions of the output, of which a factor has one. */
@@ -25411,12 +25464,6 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
     return made_4;
 }
 
-/* Whether groups of channels are too small for tiles. */
-DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    (void)planning;
-    return (found->column_axis == -1) && (found->rows < 4);
-}
-
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found);
@@ -25456,12 +25503,12 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
-    if (!found.is_worth) {
-        dmlops_plan_definition(planning, told, shader);
+    if (told->factors.applies && (window.sizes.count > 0) && (found.rows < 4)) {
+        dmlops_plan_sliding(planning, told, shader);
         return;
     }
-    if (dmlops_plan_is_direct(planning, &found)) {
-        dmlops_plan_sliding(planning, told, shader);
+    if (!found.is_worth) {
+        dmlops_plan_definition(planning, told, shader);
         return;
     }
     dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
@@ -25488,6 +25535,8 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
         dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
         dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, 16) == 0));
+        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+            &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
     } else {
         dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
     }

@@ -4,9 +4,6 @@
 
 REAL Max(REAL a, REAL b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
+    const bool isLess = Order(a) < Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
 }

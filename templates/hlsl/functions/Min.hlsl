@@ -4,9 +4,6 @@
 
 REAL Min(REAL a, REAL b)
 {
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) > Order(b) ? b : a;
+    const bool isGreater = Order(a) > Order(b);
+    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
 }

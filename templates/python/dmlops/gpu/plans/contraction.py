@@ -276,8 +276,45 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
         depth,
         groups,
         Side(axis_steps(output, row_axis, left.strides[0]), left.strides[1], True, vector),
-        Side(axis_steps(output, factors.right[0], right.strides[0]), right.strides[1], False, 1),
+        Side(
+            axis_steps(output, factors.right[0], right.strides[0]),
+            right.strides[1],
+            False,
+            neighbours(window, right, output),
+        ),
     )
+
+
+def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
+    """Whether places of the window are outside of the tensor."""
+    found = False
+    behind = len(tensor.sizes) - len(window.sizes)
+    for d, first in enumerate(window.right_first):
+        last = first + (window.right_steps[d] - first) * (output.sizes[window.axes[d]] - 1)
+        span = (window.right_taps[d] - first) * (window.sizes[d] - 1)
+        least, greatest = min(first, last) + min(span, 0), max(first, last) + max(span, 0)
+        found = found or least < 0 or greatest >= tensor.sizes[behind + d]
+    return found
+
+
+def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
+    """How many neighbouring columns lie side by side in a tensor under a window of one place, which goes over
+    all of its last dimensions, as vectors are read."""
+    run = 1
+    is_whole = element_count(window.sizes) == 1
+    behind = len(tensor.sizes) - len(window.sizes)
+    for place in range(len(window.sizes)):
+        d = len(window.sizes) - 1 - place
+        size = tensor.sizes[behind + d]
+        is_whole = is_whole and window.right_first[d] == 0 and window.right_steps[d] == 1
+        is_whole = is_whole and output.sizes[window.axes[d]] == size
+        is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
+        run *= size
+    vector = gcd(4, run) if is_whole else 1
+    for d in range(behind):
+        if tensor.sizes[d] > 1:
+            vector = gcd(vector, tensor.strides[d])
+    return vector
 
 
 def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
@@ -325,11 +362,6 @@ def tile_for(found: Matrices) -> Tile:
     return Tile(64, 64, 8, 4)
 
 
-def is_direct(found: Matrices) -> bool:
-    """Whether groups of channels are too small for tiles."""
-    return found.column_axis == NONE and found.rows < DIRECT_ROWS
-
-
 def share_of(found: Matrices) -> Share:
     """How groups share the work. Sums are worked out in parts where there are few tiles."""
     tile = tile_for(found)
@@ -356,11 +388,11 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     good."""
     window = told.factors.window
     found = matrices_of(told, shader)
+    if told.factors.applies and len(window.sizes) > 0 and found.rows < DIRECT_ROWS:
+        plan_sliding(out, told, shader)
+        return
     if not found.is_worth:
         plan_definition(out, told, shader)
-        return
-    if is_direct(found):
-        plan_sliding(out, told, shader)
         return
     share = share_of(found)
     output = told.tensors[shader.contracted.output]
@@ -379,6 +411,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
         out.define("WINDOW_RANK", len(window.sizes))
         out.define("WINDOW_AXIS", window.axes[0])
         out.define("WHOLE_TAPS", int(told.factors.depth % DEPTH == 0))
+        out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
     else:
         out.define("COLUMN_AXIS", found.column_axis)
     out.define("LEFT_VECTOR", found.left.vector)

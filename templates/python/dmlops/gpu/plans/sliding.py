@@ -28,14 +28,15 @@ from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Sizes, Tensor
 
-BLOCK_ROWS = 4
+BLOCK_ROWS = 4  # where windows of neighbours overlap, else half of it
 BLOCK_COLUMNS = 4
 MAX_REACH = 40  # elements of a row that all windows of a block cover, which a thread holds at once
 MAX_PLACES = 81  # of a window, whose loops are unrolled
 BLOCK_THREADS = 128  # in a group
 SHARING_THREADS = 256
 MANY_THREADS = 2**17  # which keep a large GPU busy
-WAVE = 32
+ENOUGH_THREADS = 2**18  # where threads share windows
+LEAST_LANES = 4
 
 
 class Line(NamedTuple):
@@ -156,7 +157,7 @@ def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
 
 def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
     """The block of a thread: as large as leaves enough of them."""
-    rows = power_below(down.elements, BLOCK_ROWS)
+    rows = power_below(down.elements, BLOCK_ROWS if down.step == 1 else max(BLOCK_ROWS // 2, 1))
     columns = power_below(2 * across.elements - 1, BLOCK_COLUMNS)
     whole = element_count(output.sizes)
     while rows > 1 and (whole < rows * columns * MANY_THREADS or not is_unrolled(down, across, rows, columns)):
@@ -181,9 +182,9 @@ def whole_vectors(tensor: Tensor) -> int:
 
 
 def lanes_of(places: int, windows: int) -> int:
-    """How many threads share a window: more than a wave only where there are few windows."""
-    lanes = power_below(max(places // 2, 1), WAVE)
-    while lanes < SHARING_THREADS and 8 * lanes <= places and times(windows, lanes) < MANY_THREADS:
+    """How many threads share a window, so that they read neighbours: more where there are few windows."""
+    lanes = power_below(max(places // 2, 1), LEAST_LANES)
+    while lanes < SHARING_THREADS and 4 * lanes <= places and times(windows, lanes) < ENOUGH_THREADS:
         lanes = 2 * lanes
     return lanes
 
