@@ -35,7 +35,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, whose name X spells
+//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits

@@ -57,7 +57,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, whose name X spells
+//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -1392,7 +1392,7 @@ float With(float result, float term, float weight)
 // Outputs, made of the result
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)RoundingOnce(Activate(((((((isInputDimensionCount != 0) && (Entry(at, 2) >= outputSizesEntry)) || ((isInputDimensionCount2 != 0) && (Entry(at, 3) >= outputSizesEntry2)) || ((isInputDimensionCount3 != 0) && (Entry(at, 4) >= outputSizesEntry3)) || ((isInputDimensionCount4 != 0) && (Entry(at, 5) >= outputSizesEntry4)) || ((isInputDimensionCount5 != 0) && (Entry(at, 6) >= outputSizesEntry5)) || ((isInputDimensionCount6 != 0) && (Entry(at, 7) >= outputSizesEntry6))) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
+    return (OUTPUT_VALUE)RoundingOnce(Activate(((((ANY_IS_OUTPUT_SIZES_ENTRY_BOUND && (((isInputDimensionCount != 0) && (Entry(at, 2) >= outputSizesEntry)) || ((isInputDimensionCount2 != 0) && (Entry(at, 3) >= outputSizesEntry2)) || ((isInputDimensionCount3 != 0) && (Entry(at, 4) >= outputSizesEntry3)) || ((isInputDimensionCount4 != 0) && (Entry(at, 5) >= outputSizesEntry4)) || ((isInputDimensionCount5 != 0) && (Entry(at, 6) >= outputSizesEntry5)) || ((isInputDimensionCount6 != 0) && (Entry(at, 7) >= outputSizesEntry6)))) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
 }
 
 // Where the window of an element begins: its first coordinates, and offsets without these
@@ -1716,7 +1716,7 @@ List PlaceOf(uint number, uint y, uint x)
 // An element, made of its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)RoundingOnce(Activate(((((((isInputDimensionCount != 0) && (Entry(at, 2) >= outputSizesEntry)) || ((isInputDimensionCount2 != 0) && (Entry(at, 3) >= outputSizesEntry2)) || ((isInputDimensionCount3 != 0) && (Entry(at, 4) >= outputSizesEntry3)) || ((isInputDimensionCount4 != 0) && (Entry(at, 5) >= outputSizesEntry4)) || ((isInputDimensionCount5 != 0) && (Entry(at, 6) >= outputSizesEntry5)) || ((isInputDimensionCount6 != 0) && (Entry(at, 7) >= outputSizesEntry6))) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
+    return (OUTPUT_VALUE)RoundingOnce(Activate(((((ANY_IS_OUTPUT_SIZES_ENTRY2_BOUND && (((isInputDimensionCount != 0) && (Entry(at, 2) >= outputSizesEntry)) || ((isInputDimensionCount2 != 0) && (Entry(at, 3) >= outputSizesEntry2)) || ((isInputDimensionCount3 != 0) && (Entry(at, 4) >= outputSizesEntry3)) || ((isInputDimensionCount4 != 0) && (Entry(at, 5) >= outputSizesEntry4)) || ((isInputDimensionCount5 != 0) && (Entry(at, 6) >= outputSizesEntry5)) || ((isInputDimensionCount6 != 0) && (Entry(at, 7) >= outputSizesEntry6)))) ? (REAL_VALUE)0.0f : total)) + (Chosen6(at))), 0), OUTPUT_BITS);
 }
 
 uint OffsetOf(List at)
@@ -1797,14 +1797,14 @@ Step StepAt(uint tap, uint channel)
 Step After(Step step)
 {
     step.channel++;
-    bool carries = step.channel == channels;
-    step.channel = carries ? 0 : step.channel;
+    uint carry = step.channel == channels ? 1 : 0;
+    step.channel = carry != 0 ? 0 : step.channel;
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        step.tap[d] += carries ? 1 : 0;
-        carries = carries && step.tap[d] == (uint)windowSizes[d / 4][d % 4];
-        step.tap[d] = carries ? 0 : step.tap[d];
+        step.tap[d] += carry;
+        carry = step.tap[d] == (uint)windowSizes[d / 4][d % 4] ? 1 : 0;
+        step.tap[d] = carry != 0 ? 0 : step.tap[d];
     }
     return step;
 }
@@ -2007,14 +2007,14 @@ void PutRight(uint thread, RightVector next[rightEach])
 // Goes to the next column
 void GoOn(inout List at)
 {
-    bool carries = true;
+    int carry = 1;
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
         if (d != ROW_AXIS)
         {
-            at.entries[d] += carries ? 1 : 0;
-            carries = carries && at.entries[d] == sizes[d / 4][d % 4];
-            at.entries[d] = carries ? 0 : at.entries[d];
+            at.entries[d] += carry;
+            carry = at.entries[d] == sizes[d / 4][d % 4] ? 1 : 0;
+            at.entries[d] = carry != 0 ? 0 : at.entries[d];
         }
 }
 

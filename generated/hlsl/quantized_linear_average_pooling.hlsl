@@ -25,7 +25,7 @@
 //   OutputTensor: INT8, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, whose name X spells
+//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
 //   X_LOWEST   least value of the data type of OutputTensor
 //   X_HIGHEST  greatest value of it
 //   X_FLOATS   1 if its elements are floats, else 0

@@ -4632,7 +4632,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 
 /* A macro of a shader, as -D NAME=VALUE sets it. */
 typedef struct dmlops_define {
-    char name[39];
+    char name[42];
     char value[24];
 } dmlops_define;
 
@@ -28323,13 +28323,13 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
 
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "WINDOW", "INPUT_SIZES2"};
-static const char* const dmlops_convolution_bounds[] = {"DIMS"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
-    {1, dmlops_convolution_bounds},
+    {3, dmlops_convolution_bounds},
     1,
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
@@ -28389,6 +28389,16 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    int64_t any1 = 0;
+    for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
+        any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
+    }
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any1);
+    int64_t any2 = 0;
+    for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
+        any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
+    }
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any2);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));

@@ -278,14 +278,14 @@ def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
     return next((test for test in tests if [written(test, case.choice) for case in cases] == wanted), None)
 
 
-def spelled(node: ir.Expr) -> ir.Expr:
+def spelled(node: ir.Expr, output: str) -> ir.Expr:
     """An expression with its reductions as definitions have them, those of truth values written out: what is
     made of a sum is worked out for many elements at once, where a loop would be slow."""
     found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
-    return ir.substitute(node, {part: _written_out(part) for part in found})
+    return ir.substitute(node, {part: _written_out(part, output) for part in found})
 
 
-def _written_out(node: ir.Reduce) -> ir.Expr:
+def _written_out(node: ir.Reduce, output: str) -> ir.Expr:
     assert node.kind != "list"
     loop, most = node.loop, BOUNDS.value(node.loop.upper)[1]
     whole = loop.lower == ir.Number(0, ir.INT) and loop.condition is None and most <= MAX_RANK
@@ -301,7 +301,21 @@ def _written_out(node: ir.Reduce) -> ir.Expr:
             parts.append(ir.Logic("and", (there, body)))
         else:
             parts.append(ir.Logic("or", (ir.Not(there), body)))
-    return ir.Logic("or" if node.kind == "any" else "and", tuple(parts))
+    whole_test = ir.Logic("or" if node.kind == "any" else "and", tuple(parts))
+    possible = _possible(node, output)
+    return whole_test if possible is None else ir.Logic("and", (possible, whole_test))
+
+
+def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
+    """Whether any element of the output can be beyond limits that the description gives, which often none is:
+    it says so once for all of them. None for another test."""
+    match node:
+        case ir.Reduce("any", loop, ir.Compare(">=", ir.Index(ir.Local(name="at"), axis), limit)) if not any(
+            isinstance(part, ir.Local) and part != loop.variable for part in (*ir.walk(axis), *ir.walk(limit))
+        ):
+            size = ir.Index(ir.Field(ir.Tensor(output), "Sizes", ir.INTS), axis)
+            return ir.Reduce("any", loop, ir.Compare("<", limit, size), ir.BOOL)
+    return None
 
 
 def _summed(node: ir.Expr) -> ir.Expr:

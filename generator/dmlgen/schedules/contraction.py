@@ -63,7 +63,7 @@ class _Reader:
             raise Unfit
         (total,) = totals
         left, right, depth, window = self._products(total)
-        value = spelled(ir.substitute(whole, {total: TOTAL}))
+        value = spelled(ir.substitute(whole, {total: TOTAL}), self._output)
         read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
         names = {left.tensor, right.tensor}
         certain = self._described.is_certain(self._output) and self._is_float(self._output)

@@ -69,7 +69,7 @@ class _Reader:
                     counted, new[one] = _box(condition, w), COUNTED
                 case _:
                     raise Unfit
-        values = {name: spelled(ir.substitute(value, new)) for name, value in self._values.items()}
+        values = {name: spelled(ir.substitute(value, new), name) for name, value in self._values.items()}
         if any(one.tensor == load.tensor for value in values.values() for one in _loads(value)):
             raise Unfit
         element = ir.Local("element", load.type, varies=True)

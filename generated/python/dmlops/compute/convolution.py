@@ -101,6 +101,8 @@ def define(e: Evaluation) -> None:
         "isInputDimensionCount6": lambda: desc.InputTensor.DimensionCount - 2 > 5,
         "outputSizesEntry6": lambda: entry(desc.OutputTensor.Sizes, 7) - entry(desc.OutputPadding, 5),
         "dims": lambda: dims(),
+        "anyIsOutputSizesEntry": lambda: f.some(entry(desc.OutputTensor.Sizes, v0 + 2) - entry(desc.OutputPadding, v0) < entry(desc.OutputTensor.Sizes, v0 + 2) for v0 in range(desc.InputTensor.DimensionCount - 2)),
+        "anyIsOutputSizesEntry2": lambda: f.some(entry(desc.OutputTensor.Sizes, v0 + 2) - entry(desc.OutputPadding, v0) < entry(desc.OutputTensor.Sizes, v0 + 2) for v0 in range(desc.InputTensor.DimensionCount - 2)),
         "contraction.applies": lambda: desc.Direction == ConvolutionDirection.FORWARD,
         "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount),
         "contraction.right": lambda: (0, desc.OutputTensor.DimensionCount),
@@ -161,6 +163,8 @@ SHADER = Shader(
     ),
     bounds=(
         ("dims", "DIMS"),
+        ("anyIsOutputSizesEntry", "ANY_IS_OUTPUT_SIZES_ENTRY"),
+        ("anyIsOutputSizesEntry2", "ANY_IS_OUTPUT_SIZES_ENTRY2"),
     ),
     limited=(),
     held=(),

@@ -361,7 +361,7 @@ def _contracted(printer: ShaderPrinter, operator: Operator, number: int) -> Cont
         printer.tensors[name]
         for name in (contraction.left.tensor, contraction.right.tensor, contraction.output)
     )
-    value = printer.stored(contraction.output, contraction.value)
+    value = printer.made(contraction.output, contraction.value)
     return ContractedPass(number, left, right, output, value, contraction)
 
 
@@ -382,7 +382,7 @@ def _sliding(printer: ShaderPrinter, operator: Operator, number: int) -> Sliding
             element=type_name(sliding.element.type),
             term=term,
             turn=turn,
-            values={name: printer.stored(name, value) for name, value in sliding.values.items()},
+            values={name: printer.made(name, value) for name, value in sliding.values.items()},
             counts=sliding.counted is not None,
             told={name: getattr(sliding, name) for name in ("places", "sizes", "axes")}
             | {f"{name}.{one.name}": getattr(frame, one.name) for name, frame in frames.items() for one in fields(frame)},
@@ -399,7 +399,7 @@ def _sliding(printer: ShaderPrinter, operator: Operator, number: int) -> Sliding
         element="float",
         term="element",
         turn="result = mad(weight, term, result);",
-        values={contraction.output: printer.stored(contraction.output, contraction.value)},
+        values={contraction.output: printer.made(contraction.output, contraction.value)},
         counts=False,
         told={},
     )
