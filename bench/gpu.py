@@ -263,7 +263,7 @@ def others(side: int = LARGE) -> Iterator[Case]:
 
 
 def products() -> Iterator[Case]:
-    """Matrix products, some as in language models, and convolutions as in well-known networks."""
+    """Matrix products, some as in language models; convolutions and poolings as in well-known networks."""
 
     def case(
         name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
@@ -303,8 +303,9 @@ def products() -> Iterator[Case]:
         images: int = 32,
     ) -> Case:
         padding, result = window // 2, -(-size // stride)
+        shown = "" if images == 32 else f" {images}"
         return case(
-            f"convolution {name} {data_type}", "CONVOLUTION",
+            f"convolution {name}{shown} {data_type}", "CONVOLUTION",
             {
                 "InputTensor": tensor((images, channels, size, size), data_type),
                 "FilterTensor": tensor((filters, channels // groups, window, window), data_type),
@@ -315,9 +316,29 @@ def products() -> Iterator[Case]:
             StartPadding=[padding] * 2, EndPadding=[padding] * 2, OutputPadding=[0, 0], GroupCount=groups,
         )  # fmt: skip
 
+    def pooling(
+        kind: str, channels: int, size: int, window: int, stride: int, data_type: str, images: int = 32
+    ) -> Case:
+        padding = 0 if stride == window else window // 2
+        result = (size + 2 * padding - window) // stride + 1
+        pool = f"{kind.lower()}_pool2d".replace("average", "avg")
+        shown = "" if images == 32 else f" {images}"
+        return case(
+            f"{kind.lower()} {window}x{window}/{stride} {channels} {size}x{size}{shown} {data_type}",
+            f"{kind}_POOLING",
+            {
+                "InputTensor": tensor((images, channels, size, size), data_type),
+                "OutputTensor": tensor((images, channels, result, result), data_type),
+            },
+            lambda torch, x: getattr(torch.nn.functional, pool)(x, window, stride, padding),
+            Strides=[stride] * 2, WindowSize=[window] * 2, StartPadding=[padding] * 2,
+            EndPadding=[padding] * 2, **({"IncludePadding": True} if kind == "AVERAGE" else {}),
+        )  # fmt: skip
+
     for data_type in ("float32", "float16"):
         yield product("64", 64, 64, 64, data_type)
         yield convolution("3x3 16-16 14x14", 16, 14, 16, 3, 1, data_type, images=1)
+        yield pooling("MAX", 16, 14, 3, 2, data_type, images=1)
         for size in (1024, 2048, 4096):
             yield product(str(size), size, size, size, data_type)
         yield product("4096 turned", 4096, 4096, 4096, data_type, turned=True)
@@ -326,14 +347,40 @@ def products() -> Iterator[Case]:
             yield product(f"{rows}x4096x4096", rows, 4096, 4096, data_type)
             yield product(f"{rows}x4096x11008 turned", rows, 4096, 11008, data_type, turned=True)
         yield convolution("1x1 64-256 56x56", 64, 56, 256, 1, 1, data_type)
+        yield convolution("1x1 256-64 56x56", 256, 56, 64, 1, 1, data_type)
+        yield convolution("1x1/2 256-512 56x56", 256, 56, 512, 1, 2, data_type)
         yield convolution("1x1 1024-256 14x14", 1024, 14, 256, 1, 1, data_type)
+        yield convolution("1x1 512-2048 7x7", 512, 7, 2048, 1, 1, data_type)
         yield convolution("3x3 64-64 56x56", 64, 56, 64, 3, 1, data_type)
         yield convolution("3x3 128-128 28x28", 128, 28, 128, 3, 1, data_type)
         yield convolution("3x3 256-256 14x14", 256, 14, 256, 3, 1, data_type)
+        yield convolution("3x3 512-512 7x7", 512, 7, 512, 3, 1, data_type)
+        for size, channels in ((56, 64), (14, 256)):
+            yield convolution(
+                f"3x3 {channels}-{channels} {size}x{size}",
+                channels,
+                size,
+                channels,
+                3,
+                1,
+                data_type,
+                images=1,
+            )
         yield convolution("3x3/2 128-128 56x56", 128, 56, 128, 3, 2, data_type)
         yield convolution("7x7/2 3-64 224x224", 3, 224, 64, 7, 2, data_type)
         yield convolution("depthwise 3x3 128 56x56", 128, 56, 128, 3, 1, data_type, groups=128)
         yield convolution("depthwise 3x3/2 512 28x28", 512, 28, 512, 3, 2, data_type, groups=512)
+        yield convolution("depthwise 3x3 960 7x7", 960, 7, 960, 3, 1, data_type, groups=960)
+        yield convolution("depthwise 5x5 240 28x28", 240, 28, 240, 5, 1, data_type, groups=240)
+        yield convolution("depthwise 5x5/2 96 56x56", 96, 56, 96, 5, 2, data_type, groups=96)
+        yield convolution("depthwise 3x3 96 112x112", 96, 112, 96, 3, 1, data_type, groups=96, images=1)
+        yield pooling("MAX", 64, 112, 3, 2, data_type)
+        yield pooling("MAX", 64, 112, 3, 2, data_type, images=1)
+        yield pooling("MAX", 64, 112, 2, 2, data_type)
+        yield pooling("AVERAGE", 256, 28, 2, 2, data_type)
+        yield pooling("AVERAGE", 480, 28, 28, 28, data_type)
+        for images in (32, 1):
+            yield pooling("AVERAGE", 2048, 7, 7, 7, data_type, images=images)
 
 
 def cases() -> Iterator[Case]:

@@ -23039,6 +23039,7 @@ typedef struct dmlops_plan_Matrices {
     int64_t columns;
     int64_t run;
     int64_t depth;
+    int64_t tile_depth;
     int64_t count;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
@@ -24656,7 +24657,7 @@ DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planni
     return made_1;
 }
 
-/* The window along one of its dimensions, counted from the last; it has none further out than the first. */
+/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
 DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* output, int64_t from_end) {
     int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
@@ -24851,11 +24852,10 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* plannin
     for (int64_t d = 0; d < output->sizes.count; ++d) {
         const int64_t size = output->sizes.items[d];
         int64_t step = 0;
-        for (int64_t each_1 = 0; each_1 < sliding->places.count; ++each_1) {
-            const int64_t place = sliding->places.items[each_1];
-            const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        for (int64_t number = 0; number < sliding->places.count; ++number) {
+            const int64_t place = sliding->places.items[number];
             if ((place == d) && (size > 1)) {
-                step = dmlops_add(step, stride);
+                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
             }
         }
         dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
@@ -25200,6 +25200,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     made_6.columns = columns;
     made_6.run = (output.strides.items[dmlops_item(planning, column_axis, output.strides.count)] == 1) ? columns : 1;
     made_6.depth = factors.depth;
+    made_6.tile_depth = 16;
     made_6.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
     made_6.left = made_4;
     made_6.right = made_5;
@@ -25296,6 +25297,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     made_8.columns = columns;
     made_8.run = dmlops_plan_side_by_side(planning, &output, row_axis);
     made_8.depth = depth;
+    made_8.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
     made_8.count = groups;
     made_8.left = made_5;
     made_8.right = made_7;
@@ -25471,10 +25473,11 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
     int is_busy = dmlops_multiply(2, groups) >= 512;
-    int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
-        dmlops_divide(found->depth, 256)), 1);
+    int64_t wanted = (found->column_axis == -1) ? dmlops_divide(512, groups) : dmlops_plan_ceil_div(planning, 512,
+        groups);
+    int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), 16), 1), 16);
+        found->depth, parts), found->tile_depth), 1), found->tile_depth);
     parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
     dmlops_plan_Share made_1;
     made_1.tile = tile;
@@ -25534,7 +25537,8 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     if (found.column_axis == -1) {
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
         dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, 16) == 0));
+        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found.tile_depth) ==
+            0));
         dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
             &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
     } else {
@@ -25546,7 +25550,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found.right.is_along);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_DEPTH", 16);
+    dmlops_out_define(planning, "", "TILE_DEPTH", found.tile_depth);
     dmlops_out_define(planning, "", "TILES_WALKED", 8);
     dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);

@@ -101,8 +101,8 @@ class Contraction:
 @dataclass(frozen=True)
 class Frame:
     """Where places of a window are: in each of its dimensions, the coordinate where the output's and the
-    window's are 0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and the
-    sizes of the box that they are in, or outside of (`limits`)."""
+    window's are 0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and
+    the sizes of the box that they are in, or outside of (`limits`)."""
 
     first: ir.Expr
     steps: ir.Expr

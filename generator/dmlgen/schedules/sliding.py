@@ -97,8 +97,11 @@ class _Reader:
                     coordinate=ir.Binary("+", ir.Slice(sequence, None, head), place, ir.INTS),
                 ) as load
             ], ir.Call("inside", (tested, ir.Slice(ir.Field(of, "Sizes"), behind, None))) if (
-                (sequence, tested, of, behind) == (AT, place, tensor, head)
-            ):
+                sequence,
+                tested,
+                of,
+                behind,
+            ) == (AT, place, tensor, head):
                 rest = ir.substitute(fold.body, {load: _ZERO})
                 free = any(part in (w, AT) for part in ir.walk(rest))
                 if head is not None and is_known(head) and not free and self._described.is_certain(name):

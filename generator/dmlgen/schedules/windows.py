@@ -1,5 +1,5 @@
-"""Where a window is read: in each of its dimensions at a sum of constants, of coordinates of the output and of its
-own coordinate, each times a constant."""
+"""Where a window is read: in each of its dimensions at a sum of constants, of coordinates of the output and
+of its own coordinate, each times a constant."""
 
 from __future__ import annotations
 

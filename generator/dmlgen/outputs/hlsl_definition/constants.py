@@ -16,9 +16,9 @@ class Constant:
     """A constant of the shader: a number, or a list of up to MAX_RANK ones whose length is a macro.
 
     `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or "bound" for
-    an integer that bounds lists, or a truth value, and is a macro itself, so that loops can be unrolled; `macro` is what
-    the macro begins with, `node` what the constant is, None for what belongs to a tensor: sizes, strides,
-    its place.
+    an integer that bounds lists, or a truth value, and is a macro itself, so that loops can be unrolled;
+    `macro` is what the macro begins with, `node` what the constant is, None for what belongs to a tensor:
+    sizes, strides, its place.
     """
 
     kind: str

@@ -32,8 +32,8 @@ class LoopPrinter(TensorPrinter):
         return self._lifted(node, word, lambda: self._looped(node))
 
     def running(self, node: ir.Fold, term: ir.Expr) -> tuple[str, str, str, str]:
-        """How a fold runs outside of a function of its own: the type and the first value of its result, a term
-        of it, and the statement that adds the local `term` to the local `result`."""
+        """How a fold runs outside of a function of its own: the type and the first value of its result, a
+        term of it, and the statement that adds the local `term` to the local `result`."""
         self.called |= {"Min", "Max"} if node.kind in ("min", "max") else set()
         type_, decides = self._type_of(node), node.type == ir.BOOL
         return type_, self._start(node), self._in(term, decides, ATOM), _TURN[node.kind].format("term")

@@ -53,8 +53,8 @@ class ShaderPrinter(LoopPrinter):
         return text if node.type.kind == "element" else f"({type_}){text}"
 
     def made(self, name: str, node: ir.Expr) -> str:
-        """The same of what is made of a fold, for many elements at once: whether something is so anywhere is a
-        macro, so that shaders have no code for what is so nowhere."""
+        """The same of what is made of a fold, for many elements at once: whether something is so anywhere is
+        a macro, so that shaders have no code for what is so nowhere."""
         for part in ir.walk(node):
             if isinstance(part, ir.Reduce) and part.type == ir.BOOL and is_constant(part):
                 self.constants.add_bound(part)

@@ -99,9 +99,9 @@ class ContractedPass:
 class SlidingPass:
     """The pass that works out outputs by a fold under a window of `tensor`.
 
-    `type` and `start` are of the result, `element` is the type of an element that `term` is made of; `turn` adds
-    a term to a result. `values` are the texts of outputs, by member. Where there are `weights`, terms are
-    multiplied by their elements.
+    `type` and `start` are of the result, `element` is the type of an element that `term` is made of; `turn`
+    adds a term to a result. `values` are the texts of outputs, by member. Where there are `weights`, terms
+    are multiplied by their elements.
     """
 
     number: int
@@ -215,7 +215,9 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
             },
             "window": [Constant("int4", name, "2", 8) for name in WINDOW if windowed],
             "tap": [Constant("uint", name) for name in TAP if windowed],
-            "counted": [Constant("int4", name, "2", 8) for name in COUNTED if slid is not None and slid.counts],
+            "counted": [
+                Constant("int4", name, "2", 8) for name in COUNTED if slid is not None and slid.counts
+            ],
             "weightsSteps": [Constant("int4", "weightsSteps", "2", 8)] if weighted else [],
             "weights": [Constant("uint", name) for name in WEIGHTS if weighted],
             "lists": lists,
@@ -385,7 +387,11 @@ def _sliding(printer: ShaderPrinter, operator: Operator, number: int) -> Sliding
             values={name: printer.made(name, value) for name, value in sliding.values.items()},
             counts=sliding.counted is not None,
             told={name: getattr(sliding, name) for name in ("places", "sizes", "axes")}
-            | {f"{name}.{one.name}": getattr(frame, one.name) for name, frame in frames.items() for one in fields(frame)},
+            | {
+                f"{name}.{one.name}": getattr(frame, one.name)
+                for name, frame in frames.items()
+                for one in fields(frame)
+            },
         )
     if contraction is None or contraction.window is None:
         return None

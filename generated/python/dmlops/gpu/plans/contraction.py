@@ -35,6 +35,7 @@ from .told import NO_MEMBER, Signed, Sizes, Tensor
 
 LEAST_PRODUCTS = 4096  # of all sums of a matrix; below, the definition itself is as good
 DEPTH = 16  # of a tile
+GATHERED_DEPTH = 8  # where each product has another place of the window, which takes registers
 WALK = 8  # rows of tiles that are walked together, so that what they read stays in the cache
 FEW_ROWS = 32
 MANY_TILES = 256  # of the large kind, which keep a large GPU busy
@@ -69,7 +70,7 @@ class Matrices(NamedTuple):
     """The output as matrices. `is_worth`: tiles are faster than the definition.
 
     `sizes` are those of the output, 1 along rows, and along columns unless there is a window. `run` are the
-    neighbours along a row that lie side by side in the output.
+    neighbours along a row that lie side by side in the output. A tile takes `tile_depth` products at once.
     """
 
     is_worth: bool
@@ -80,6 +81,7 @@ class Matrices(NamedTuple):
     columns: int
     run: int
     depth: int
+    tile_depth: int
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     left: Side
     right: Side
@@ -226,6 +228,7 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         columns if output.strides[column_axis] == 1 else 1,
         factors.depth,
+        DEPTH,
         element_count(output.sizes) // (rows * columns),
         side_of(left, factors.left, output.sizes, row_axis, factors.depth),
         side_of(right, factors.right, output.sizes, column_axis, factors.depth),
@@ -276,6 +279,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         side_by_side(output, row_axis),
         depth,
+        DEPTH if factors.depth % DEPTH == 0 else GATHERED_DEPTH,
         groups,
         Side(axis_steps(output, row_axis, left.strides[0]), left.strides[1], True, vector),
         Side(
@@ -370,8 +374,10 @@ def share_of(found: Matrices) -> Share:
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     is_busy = 2 * groups >= ENOUGH_GROUPS
-    parts = 1 if is_busy else max(min(ceil_div(ENOUGH_GROUPS, groups), found.depth // LEAST_PART), 1)
-    products = max(ceil_div(ceil_div(found.depth, parts), DEPTH), 1) * DEPTH
+    # Groups of a window's tiles are long, and one too many waits for all others.
+    wanted = ENOUGH_GROUPS // groups if found.column_axis == NONE else ceil_div(ENOUGH_GROUPS, groups)
+    parts = 1 if is_busy else max(min(wanted, found.depth // LEAST_PART), 1)
+    products = max(ceil_div(ceil_div(found.depth, parts), found.tile_depth), 1) * found.tile_depth
     parts = max(ceil_div(found.depth, products), 1)
     return Share(tile, down, across, parts, products)
 
@@ -412,7 +418,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     if found.column_axis == NONE:
         out.define("WINDOW_RANK", len(window.sizes))
         out.define("WINDOW_AXIS", window.axes[0])
-        out.define("WHOLE_TAPS", int(told.factors.depth % DEPTH == 0))
+        out.define("WHOLE_TAPS", int(told.factors.depth % found.tile_depth == 0))
         out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
     else:
         out.define("COLUMN_AXIS", found.column_axis)
@@ -422,7 +428,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     out.define("RIGHT_ALONG", int(found.right.is_along))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
-    out.define("TILE_DEPTH", DEPTH)
+    out.define("TILE_DEPTH", found.tile_depth)
     out.define("TILES_WALKED", WALK)
     out.define("THREAD_ROWS", tile.threadRows)
     out.define("THREAD_COLUMNS", tile.threadColumns)

@@ -134,8 +134,8 @@ class Frame(NamedTuple):
 
 class Sliding(NamedTuple):
     """A window of `sizes` on the last dimensions of a tensor, along those of the output in `axes`; no sizes
-    where there is none. `places` has what factors of a contraction have. Of `counted`, the places of the window
-    in its box are counted."""
+    where there is none. `places` has what factors of a contraction have. Of `counted`, the places of the
+    window in its box are counted."""
 
     places: Sizes
     sizes: Sizes

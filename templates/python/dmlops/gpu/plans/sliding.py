@@ -1,7 +1,7 @@
-"""Folds under a sliding window: poolings, and convolutions of which each row has a part of the input for itself.
+"""Folds under a sliding window: poolings, and convolutions with few rows for each part of the input.
 
-A thread works out a block of neighbouring elements, whose windows overlap, and reads once what they share. Of a
-window with too many places for that, or that is alone, some threads share the places.
+A thread works out a block of neighbouring elements, whose windows overlap, and reads once what they share. Of
+a window with too many places for that, or that is alone, some threads share the places.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ LEAST_LANES = 4
 
 
 class Line(NamedTuple):
-    """A window along one dimension: its places, the coordinate of the first one for element 0, how far it moves
-    from an element to the next, how far its places are apart, where the tensor ends, and how many elements
-    there are."""
+    """A window along one dimension: its places, the coordinate of the first one for element 0, how far it
+    moves from an element to the next, how far its places are apart, where the tensor ends, and how many
+    elements there are."""
 
     places: int
     first: int
@@ -110,7 +110,7 @@ def sliding_of(told: Definition, shader: DefinitionShader) -> Sliding:
 
 
 def line_of(sliding: Sliding, output: Tensor, from_end: int) -> Line:
-    """The window along one of its dimensions, counted from the last; it has none further out than the first."""
+    """The window along one of its dimensions, counted from the last; of one place beyond the first."""
     d = len(sliding.sizes) - 1 - from_end
     if d < 0:
         return Line(1, 0, 1, 1, 1, 1)
@@ -160,7 +160,9 @@ def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
     rows = power_below(down.elements, BLOCK_ROWS if down.step == 1 else max(BLOCK_ROWS // 2, 1))
     columns = power_below(2 * across.elements - 1, BLOCK_COLUMNS)
     whole = element_count(output.sizes)
-    while rows > 1 and (whole < rows * columns * MANY_THREADS or not is_unrolled(down, across, rows, columns)):
+    while rows > 1 and (
+        whole < rows * columns * MANY_THREADS or not is_unrolled(down, across, rows, columns)
+    ):
         rows = rows // 2
     while columns > 1 and not is_unrolled(down, across, rows, columns):
         columns = columns // 2
@@ -218,9 +220,9 @@ def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
     steps: Eight = []
     for d, size in enumerate(output.sizes):
         step = 0
-        for place, stride in zip(sliding.places, tensor.strides):
+        for number, place in enumerate(sliding.places):
             if place == d and size > 1:
-                step += stride
+                step += tensor.strides[number]
         steps.append(step)
     while len(steps) < 8:
         steps.append(0)
@@ -295,7 +297,10 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     places = element_count(sliding.sizes)
     layers = places // (down.places * across.places)
     lanes = lanes_of(places, whole)
-    blocks_down, blocks_across = ceil_div(down.elements, max(block.rows, 1)), ceil_div(across.elements, block.columns)
+    blocks_down, blocks_across = (
+        ceil_div(down.elements, max(block.rows, 1)),
+        ceil_div(across.elements, block.columns),
+    )
     planes = whole // (down.elements * across.elements)
     is_block = block.rows > 0
     in_group = BLOCK_THREADS if is_block else SHARING_THREADS
