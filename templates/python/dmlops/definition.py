@@ -744,7 +744,7 @@ class Slid(NamedTuple):
     """Pass `number` of a shader works out `output`, and all others, by a fold under a window of `tensor`, of
     whose elements those of `weights` are factors where there are any.
 
-    The evaluation knows the window, as "sliding.sizes" and the like; with weights, as "contraction.window.sizes".
+    The evaluation knows the window, as "sliding.sizes" and the like, or as "contraction.window.sizes".
     """
 
     number: int
