@@ -68,8 +68,8 @@ class Convolution(Description):
     GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
-    Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count,
-    DML-CONVOLUTION-strides, DML-CONVOLUTION-dilations, DML-CONVOLUTION-same-type,
+    Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count-range,
+    DML-CONVOLUTION-strides-range, DML-CONVOLUTION-dilations-range, DML-CONVOLUTION-same-type,
     DML-CONVOLUTION-filter-groups, DML-CONVOLUTION-input-channels, DML-CONVOLUTION-filter-fits,
     DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-batches, DML-CONVOLUTION-output-channels.
     """
@@ -95,9 +95,9 @@ class Convolution(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION-same-rank", "docs"),
         Rule("DML-CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION-group-count", "docs"),
-        Rule("DML-CONVOLUTION-strides", "docs"),
-        Rule("DML-CONVOLUTION-dilations", "docs"),
+        Rule("DML-CONVOLUTION-group-count-range", "docs"),
+        Rule("DML-CONVOLUTION-strides-range", "docs"),
+        Rule("DML-CONVOLUTION-dilations-range", "docs"),
         Rule("DML-CONVOLUTION-same-type", "docs"),
         Rule("DML-CONVOLUTION-filter-groups", "docs"),
         Rule("DML-CONVOLUTION-input-channels", "docs"),
@@ -109,9 +109,9 @@ class Convolution(Description):
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CONVOLUTION-same-rank": "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-CONVOLUTION-group-count": "GroupCount",
-        "DML-CONVOLUTION-strides": "Strides",
-        "DML-CONVOLUTION-dilations": "Dilations",
+        "DML-CONVOLUTION-group-count-range": "GroupCount",
+        "DML-CONVOLUTION-strides-range": "Strides",
+        "DML-CONVOLUTION-dilations-range": "Dilations",
         "DML-CONVOLUTION-same-type": "BiasTensor BiasTensor.DataType FilterTensor.DataType InputTensor.DataType OutputTensor.DataType",
         "DML-CONVOLUTION-filter-groups": "FilterTensor.Sizes GroupCount",
         "DML-CONVOLUTION-input-channels": "Direction FilterTensor.Sizes GroupCount InputTensor.Sizes",
@@ -353,11 +353,11 @@ class Convolution(Description):
                     f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
                 )
             )
-        # DML-CONVOLUTION-group-count
+        # DML-CONVOLUTION-group-count-range
         if group_count < 1:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION-group-count",
+                    "DML-CONVOLUTION-group-count-range",
                     "GroupCount",
                     f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
@@ -381,23 +381,23 @@ class Convolution(Description):
             judgement.values(self, level, violations)
         output_channel_count = saturate(filter_tensor_sizes[0] if direction == CONVOLUTION_DIRECTION_FORWARD else saturate(entry(filter_tensor_sizes, 1) * group_count))  # fmt: skip
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
-        # DML-CONVOLUTION-strides
+        # DML-CONVOLUTION-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION-strides",
+                        "DML-CONVOLUTION-strides-range",
                         "Strides",
                         f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
-        # DML-CONVOLUTION-dilations
+        # DML-CONVOLUTION-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION-dilations",
+                        "DML-CONVOLUTION-dilations-range",
                         "Dilations",
                         f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )

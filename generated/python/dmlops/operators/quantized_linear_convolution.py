@@ -120,8 +120,9 @@ class QuantizedLinearConvolution(Description):
     EndPadding (UINT array): Elements after the input that stand for 0.
     GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
 
-    Rules: DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count, DML-QUANTIZED_LINEAR_CONVOLUTION-group-count,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-strides, DML-QUANTIZED_LINEAR_CONVOLUTION-dilations,
+    Rules: DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range, DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range,
     DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point,
     DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point,
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups, DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels,
@@ -165,9 +166,9 @@ class QuantizedLinearConvolution(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "docs"),
@@ -187,9 +188,9 @@ class QuantizedLinearConvolution(Description):
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count": "GroupCount",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides": "Strides",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations": "Dilations",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range": "GroupCount",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range": "Strides",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range": "Dilations",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point": "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point": "FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups": "FilterTensor.Sizes GroupCount",
@@ -430,11 +431,11 @@ class QuantizedLinearConvolution(Description):
                     f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
                 )
             )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range
         if group_count < 1:
             violations.append(
                 Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count",
+                    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range",
                     "GroupCount",
                     f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
@@ -496,23 +497,23 @@ class QuantizedLinearConvolution(Description):
         output_channel_count = filter_tensor_sizes[0]
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-strides
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides",
+                        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range",
                         "Strides",
                         f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-dilations
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations",
+                        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range",
                         "Dilations",
                         f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )
