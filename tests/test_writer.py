@@ -2,11 +2,15 @@
 
 import json
 import os
+import sys
 import threading
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from dmlgen import writer
 from dmlgen.diagnostics import SpecError
 from dmlgen.writer import MANIFEST, STAGING, Result, alone, check, fingerprints, is_unchanged, write
 
@@ -406,3 +410,34 @@ def test_what_undoes_a_run_is_on_the_disk_before_a_file_changes(
     assert {*new, *old, f"{STAGING}/unfinished", f"{STAGING}/new/new", STAGING, "."} <= set(before_first)
     assert before_first[-1] == STAGING
     assert {"python/dmlops", "new", "hlsl", "."} <= set(after_last)
+
+
+def test_a_run_stopped_at_any_line_leaves_what_was_there_or_what_should_be(tmp_path: Path) -> None:
+    """As Ctrl-C and SIGTERM stop it: an exception from nowhere, between any two lines of the replacement."""
+    now = {"python/dmlops/a.py": b"a = 2\n", "deep/new.h": b"x"}
+    stopped = 0
+    while True:
+        out = tmp_path / str(stopped)
+        write(OUTPUTS, out, {})
+        left = iter(range(stopped))
+
+        def stop(frame: FrameType, event: str, arg: object) -> Any:
+            if frame.f_code is not writer._apply.__code__:
+                return None
+            if event == "line" and next(left, None) is None:
+                raise KeyboardInterrupt
+            return stop
+
+        sys.settrace(stop)
+        try:
+            write(now, out, fingerprints(OUTPUTS))
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        finally:
+            sys.settrace(None)
+        assert not (out / STAGING).exists()
+        assert contents(out) in (OUTPUTS, now)
+        stopped += 1
+    assert stopped > 20 and contents(out) == now
