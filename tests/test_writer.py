@@ -4,6 +4,9 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -412,32 +415,35 @@ def test_what_undoes_a_run_is_on_the_disk_before_a_file_changes(
     assert {"python/dmlops", "new", "hlsl", "."} <= set(after_last)
 
 
+@contextmanager
+def stopped_after(lines: int) -> Iterator[None]:
+    """Stops the replacement of files as Ctrl-C does, so many lines after its start."""
+    left = iter(range(lines))
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        if frame.f_code is not writer._apply.__code__:
+            return None
+        if event == "line" and next(left, None) is None:
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
 def test_a_run_stopped_at_any_line_leaves_what_was_there_or_what_should_be(tmp_path: Path) -> None:
-    """As Ctrl-C and SIGTERM stop it: an exception from nowhere, between any two lines of the replacement."""
     now = {"python/dmlops/a.py": b"a = 2\n", "deep/new.h": b"x"}
-    stopped = 0
-    while True:
-        out = tmp_path / str(stopped)
+    for lines in count():
+        out = tmp_path / str(lines)
         write(OUTPUTS, out, {})
-        left = iter(range(stopped))
-
-        def stop(frame: FrameType, event: str, arg: object) -> Any:
-            if frame.f_code is not writer._apply.__code__:
-                return None
-            if event == "line" and next(left, None) is None:
-                raise KeyboardInterrupt
-            return stop
-
-        sys.settrace(stop)
         try:
-            write(now, out, fingerprints(OUTPUTS))
-        except KeyboardInterrupt:
-            pass
-        else:
+            with stopped_after(lines):
+                write(now, out, fingerprints(OUTPUTS))
             break
-        finally:
-            sys.settrace(None)
-        assert not (out / STAGING).exists()
-        assert contents(out) in (OUTPUTS, now)
-        stopped += 1
-    assert stopped > 20 and contents(out) == now
+        except KeyboardInterrupt:
+            assert not (out / STAGING).exists()
+            assert contents(out) in (OUTPUTS, now)
+    assert lines > 20 and contents(out) == now
