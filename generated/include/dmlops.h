@@ -7837,17 +7837,17 @@ static const dmlops_member dmlops_element_wise_logical_equals_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_equals_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_equals_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -7859,17 +7859,17 @@ static const dmlops_member dmlops_element_wise_logical_greater_than_members[] = 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_greater_than_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -7881,17 +7881,17 @@ static const dmlops_member dmlops_element_wise_logical_less_than_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_less_than_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -8065,8 +8065,6 @@ static const dmlops_member dmlops_element_wise_pow_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_pow_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ExponentTensor */, DMLOPS_BIT_DimensionCount,
-        2 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ExponentTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-ELEMENT_WISE_POW-exponent-type: ExponentTensor.DataType == InputTensor.DataType */
@@ -8074,6 +8072,8 @@ static const uint8_t dmlops_element_wise_pow_code[] = {
     DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(ExponentTensor), DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(ExponentTensor),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ExponentTensor */, DMLOPS_BIT_DimensionCount,
+        2 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ExponentTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -8082,10 +8082,10 @@ static const dmlops_phrase dmlops_element_wise_pow_phrases[] = {
     {"ExponentTensor.DataType", "ExponentTensor.DataType is %v; it must equal InputTensor.DataType, %v"},
 };
 static const dmlops_rule dmlops_element_wise_pow_rules[] = {
-    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-exponent-type", dmlops_by_program, 17, 12, {0, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 35, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 35, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-type", dmlops_same_DataType, 0, 0, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-exponent-type", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
     {"DML-ELEMENT_WISE_POW-same-sizes", dmlops_same_Sizes, 0, 42, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_POW-same-sizes", dmlops_same_Sizes, 0, 42, {2, 0}, 0, 0},
 };
@@ -8234,9 +8234,6 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
     /* DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given: present(ZeroPointTensor) */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25088),
     DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
-        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
-        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ScaleTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type: ScaleTensor.DataType == FLOAT32 */
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(6) /* INT32 */,
@@ -8249,6 +8246,9 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     2 /* ZeroPointTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DataType,
         DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
+        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
+        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ScaleTensor */, DMLOPS_BIT_Sizes, 2 /* ZeroPointTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else DMLOPS_AS_GIVEN */
@@ -8263,12 +8263,12 @@ static const dmlops_phrase dmlops_element_wise_quantize_linear_phrases[] = {
 };
 static const dmlops_rule dmlops_element_wise_quantize_linear_rules[] = {
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 31, 26, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 44, 26, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", dmlops_same_DataType, 0, 62, {2, 3}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 22, 17, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 35, 17, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", dmlops_same_DataType, 0, 53, {2, 3}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {3, 0}, 0, 0},
@@ -8286,12 +8286,12 @@ static const uint8_t dmlops_element_wise_dequantize_linear_code[] = {
     /* DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given: present(ZeroPointTensor) */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25088),
     DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
-        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
-        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* ZeroPointTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     1 /* ScaleTensor */, DMLOPS_BIT_DataType, 3 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
+        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
+        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ScaleTensor */, DMLOPS_BIT_Sizes, 2 /* ZeroPointTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -8301,11 +8301,11 @@ static const dmlops_phrase dmlops_element_wise_dequantize_linear_phrases[] = {
 };
 static const dmlops_rule dmlops_element_wise_dequantize_linear_rules[] = {
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", dmlops_same_DataType, 0, 26, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", dmlops_same_DataType, 0, 31, {3, 1}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", dmlops_same_DataType, 0, 17, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", dmlops_same_DataType, 0, 22, {3, 1}, 0, 0},
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {3, 0}, 0, 0},
@@ -9573,12 +9573,12 @@ static const dmlops_member dmlops_slice_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* DimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SLICE-dimension-count: DimensionCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* Offsets */, DMLOPS_BIT_MEMBER,
         4 /* Sizes */, DMLOPS_BIT_MEMBER, 5 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SLICE-slice-bounds: Offsets[i] + (Sizes[i] - 1) * Strides[i] < InputTensor.Sizes[i] */
@@ -9619,8 +9619,8 @@ static const dmlops_phrase dmlops_slice_phrases[] = {
 };
 static const dmlops_rule dmlops_slice_rules[] = {
     {"DML-SLICE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-SLICE-same-type", dmlops_same_DataType, 0, 21, {1, 0}, 0, 0},
+    {"DML-SLICE-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-SLICE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-SLICE-slice-bounds", dmlops_by_program, 35, 26, {1, 0}, 0, 0},
     {"DML-SLICE-output-sizes", dmlops_by_program, 118, 113, {2, 0}, 0, 0},
 };
@@ -9656,6 +9656,16 @@ static const uint8_t dmlops_split_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors), DMLOPS_AT(OutputCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensors */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
+        DMLOPS_END,
+    /* DML-SPLIT-same-type: OutputTensors[i].DataType == InputTensor.DataType */
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(OutputCount),
+        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors), DMLOPS_AT(OutputCount),
+            DMLOPS_SLOT(0) /* i */, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors),
+        DMLOPS_AT(OutputCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     1 /* OutputCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SPLIT-output-count-range: OutputCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(OutputCount), DMLOPS_SMALL(1),
@@ -9668,16 +9678,6 @@ static const uint8_t dmlops_split_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensors */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
-        DMLOPS_END,
-    /* DML-SPLIT-same-type: OutputTensors[i].DataType == InputTensor.DataType */
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(OutputCount),
-        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors), DMLOPS_AT(OutputCount),
-            DMLOPS_SLOT(0) /* i */, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors),
-        DMLOPS_AT(OutputCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* OutputTensors */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SPLIT-output-sizes-off-axis: OutputTensors[i].Sizes[d] == InputTensor.Sizes[d] */
@@ -9710,17 +9710,17 @@ static const uint8_t dmlops_split_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_split_phrases[] = {
     {"OutputTensors.DimensionCount", "OutputTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
+    {"OutputTensors.DataType", "OutputTensors[%v].DataType is %v; it must equal InputTensor.DataType, %v"},
     {"OutputCount", "OutputCount is %v; it must be at least 1"},
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensors.DataType", "OutputTensors[%v].DataType is %v; it must equal InputTensor.DataType, %v"},
     {"OutputTensors.Sizes", "OutputTensors[%v].Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must be %v (along Axis, %v, the outputs add up to the input)"},
 };
 static const dmlops_rule dmlops_split_rules[] = {
     {"DML-SPLIT-same-rank", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
-    {"DML-SPLIT-output-count-range", dmlops_by_program, 32, 29, {1, 0}, 1, 0},
-    {"DML-SPLIT-axis-range", dmlops_by_program, 44, 39, {2, 0}, 0, 0},
-    {"DML-SPLIT-same-type", dmlops_by_program, 88, 83, {3, 0}, 0, 0},
+    {"DML-SPLIT-output-count-range", dmlops_by_program, 63, 60, {2, 0}, 1, 0},
+    {"DML-SPLIT-axis-range", dmlops_by_program, 75, 70, {3, 0}, 0, 0},
+    {"DML-SPLIT-same-type", dmlops_by_program, 34, 29, {1, 0}, 0, 0},
     {"DML-SPLIT-output-sizes-off-axis", dmlops_by_program, 121, 114, {4, 0}, 0, 0},
     {"DML-SPLIT-axis-size", dmlops_by_program, 170, 163, {5, 0}, 0, 0},
 };
@@ -9838,6 +9838,7 @@ static const dmlops_member dmlops_padding_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 4 /* DimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING-dimension-count: DimensionCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -9852,7 +9853,6 @@ static const uint8_t dmlops_padding_code[] = {
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25600),
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(4) /* WRAP */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_PADDING_MODE, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)] */
@@ -9881,10 +9881,10 @@ static const dmlops_phrase dmlops_padding_phrases[] = {
 };
 static const dmlops_rule dmlops_padding_rules[] = {
     {"DML-PADDING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 44, 21, {2, 0}, 1, 0},
-    {"DML-PADDING-same-type", dmlops_same_DataType, 0, 64, {1, 0}, 0, 0},
+    {"DML-PADDING-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
+    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 49, 26, {2, 0}, 1, 0},
+    {"DML-PADDING-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-PADDING-output-sizes", dmlops_by_program, 78, 69, {3, 0}, 0, 0},
 };
 
@@ -9927,6 +9927,7 @@ static const dmlops_member dmlops_upsample_2d_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_upsample_2d_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     2 /* ScaleSize */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-UPSAMPLE_2D-scale-size: ScaleSize.Height >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(ScaleSize.Height), DMLOPS_SMALL(1),
@@ -9934,7 +9935,6 @@ static const uint8_t dmlops_upsample_2d_code[] = {
     /* DML-UPSAMPLE_2D-scale-size: ScaleSize.Width >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
         2 /* ScaleSize */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-UPSAMPLE_2D-output-sizes: OutputTensor.Sizes == InputTensor.Sizes[:InputTensor.DimensionCount - 2] + [InputTensor.Sizes[InputTensor.DimensionCount - 2] * ScaleSize.Height, InputTensor.Sizes[InputTensor.DimensionCount - 1] * ScaleSize.Width] */
@@ -9966,9 +9966,9 @@ static const dmlops_phrase dmlops_upsample_2d_phrases[] = {
 };
 static const dmlops_rule dmlops_upsample_2d_rules[] = {
     {"DML-UPSAMPLE_2D-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 8, 5, {0, 0}, 1, 0},
-    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 15, 5, {1, 0}, 1, 0},
-    {"DML-UPSAMPLE_2D-same-type", dmlops_same_DataType, 0, 22, {1, 0}, 0, 0},
+    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 13, 10, {0, 0}, 1, 0},
+    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 20, 10, {1, 0}, 1, 0},
+    {"DML-UPSAMPLE_2D-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-UPSAMPLE_2D-output-sizes", dmlops_by_program, 34, 27, {2, 0}, 0, 0},
 };
 
@@ -10177,12 +10177,12 @@ static const dmlops_member dmlops_tile_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* RepeatsCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-TILE-repeats-count: RepeatsCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RepeatsCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(RepeatsCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     3 /* Repeats */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-TILE-repeats-range: Repeats[i] >= 1 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(RepeatsCount),
@@ -10215,9 +10215,9 @@ static const dmlops_phrase dmlops_tile_phrases[] = {
 };
 static const dmlops_rule dmlops_tile_rules[] = {
     {"DML-TILE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-TILE-repeats-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-TILE-repeats-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
     {"DML-TILE-repeats-range", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
-    {"DML-TILE-same-type", dmlops_same_DataType, 0, 21, {1, 0}, 0, 0},
+    {"DML-TILE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-TILE-output-sizes", dmlops_by_program, 56, 49, {2, 0}, 0, 0},
 };
 
@@ -10514,6 +10514,8 @@ static const dmlops_member dmlops_lp_normalization_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LP_NORMALIZATION-axis-range: Axis < InputTensor.DimensionCount */
     DMLOPS_LESS, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -10526,8 +10528,6 @@ static const uint8_t dmlops_lp_normalization_code[] = {
     /* DML-LP_NORMALIZATION-p-values: P in (1, 2) */
     DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
@@ -10536,10 +10536,10 @@ static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
 };
 static const dmlops_rule dmlops_lp_normalization_rules[] = {
     {"DML-LP_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 52, 49, {1, 0}, 1, 0},
-    {"DML-LP_NORMALIZATION-same-type", dmlops_same_DataType, 0, 61, {1, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 66, {1, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 62, 59, {1, 0}, 1, 0},
+    {"DML-LP_NORMALIZATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_rnn_members[] = {
@@ -11895,20 +11895,20 @@ static const dmlops_member dmlops_element_wise_if_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_if_code[] = {
-    0 /* ConditionTensor */, DMLOPS_BIT_DimensionCount, 1 /* ATensor */, DMLOPS_BIT_DimensionCount, 2 /* BTensor */,
-        DMLOPS_BIT_DimensionCount, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     1 /* ATensor */, DMLOPS_BIT_DataType, 2 /* BTensor */, DMLOPS_BIT_DataType, 3 /* OutputTensor */,
         DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* ConditionTensor */, DMLOPS_BIT_DimensionCount, 1 /* ATensor */, DMLOPS_BIT_DimensionCount, 2 /* BTensor */,
+        DMLOPS_BIT_DimensionCount, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* ConditionTensor */, DMLOPS_BIT_Sizes, 1 /* ATensor */, DMLOPS_BIT_Sizes, 2 /* BTensor */, DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_if_rules[] = {
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 9, {2, 1}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 9, {3, 1}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 0, {2, 1}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 0, {3, 1}, 0, 0},
     {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {3, 0}, 0, 0},
@@ -12473,6 +12473,8 @@ static const dmlops_member dmlops_cumulative_summation_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_summation_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-CUMULATIVE_SUMMATION-axis-range: Axis < InputTensor.DimensionCount */
     DMLOPS_LESS, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -12481,8 +12483,6 @@ static const uint8_t dmlops_cumulative_summation_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_cumulative_summation_phrases[] = {
@@ -12490,9 +12490,9 @@ static const dmlops_phrase dmlops_cumulative_summation_phrases[] = {
 };
 static const dmlops_rule dmlops_cumulative_summation_rules[] = {
     {"DML-CUMULATIVE_SUMMATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-axis-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-same-type", dmlops_same_DataType, 0, 49, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-same-sizes", dmlops_same_Sizes, 0, 54, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_reverse_subsequences_members[] = {
@@ -13332,9 +13332,6 @@ static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 4 /* AxisCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MEAN_VARIANCE_NORMALIZATION1-axis-count: AxisCount <= InputTensor.DimensionCount */
     DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -13356,6 +13353,9 @@ static const uint8_t dmlops_mean_variance_normalization1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
         DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ScaleTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
         2 /* BiasTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DataType,
         DMLOPS_END,
@@ -13424,12 +13424,12 @@ static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
     {"BiasTensor.Sizes", "BiasTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v (before feature level 4.0 channels are not broadcast)"},
 };
 static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {2, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 214, 209, {4, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 232, 209, {5, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 58, 53, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 49, 44, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {3, 0}, 0, 0},
@@ -13438,7 +13438,7 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", dmlops_same_Sizes, 0, 204, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 255, 250, {6, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 298, 293, {7, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 14, 9, {0, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -14419,17 +14419,17 @@ static const dmlops_member dmlops_element_wise_logical_greater_than_or_equal_mem
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_greater_than_or_equal_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -14441,17 +14441,17 @@ static const dmlops_member dmlops_element_wise_logical_less_than_or_equal_member
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_or_equal_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_less_than_or_equal_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -14783,8 +14783,6 @@ static const dmlops_member dmlops_random_generator_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_random_generator_code[] = {
-    0 /* InputStateTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputStateTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
     0 /* InputStateTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-RANDOM_GENERATOR-state-sizes: InputStateTensor.Sizes == StateSizes */
     DMLOPS_LET_LIST, 0, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SMALL(6), DMLOPS_RANK, DMLOPS_AT(InputStateTensor),
@@ -14798,6 +14796,8 @@ static const uint8_t dmlops_random_generator_code[] = {
         DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
         DMLOPS_AT(InputStateTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
+    0 /* InputStateTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputStateTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
     0 /* InputStateTensor */, DMLOPS_BIT_Sizes, 2 /* OutputStateTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
@@ -14806,8 +14806,8 @@ static const dmlops_phrase dmlops_random_generator_phrases[] = {
     {"InputStateTensor.Sizes", "InputStateTensor.Sizes is %v; it must be %v (the state is four words of counter and two of key)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
 };
 static const dmlops_rule dmlops_random_generator_rules[] = {
-    {"DML-RANDOM_GENERATOR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-RANDOM_GENERATOR-state-sizes", dmlops_by_program, 8, 5, {0, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-same-rank", dmlops_same_DimensionCount, 0, 57, {2, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-state-sizes", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
     {"DML-RANDOM_GENERATOR-same-sizes", dmlops_same_Sizes, 0, 62, {2, 0}, 0, 0},
 };
 
@@ -15565,6 +15565,8 @@ static const dmlops_member dmlops_cumulative_product_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_product_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-CUMULATIVE_PRODUCT-axis-range: Axis < InputTensor.DimensionCount */
     DMLOPS_LESS, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -15573,8 +15575,6 @@ static const uint8_t dmlops_cumulative_product_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_cumulative_product_phrases[] = {
@@ -15582,9 +15582,9 @@ static const dmlops_phrase dmlops_cumulative_product_phrases[] = {
 };
 static const dmlops_rule dmlops_cumulative_product_rules[] = {
     {"DML-CUMULATIVE_PRODUCT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-axis-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-same-type", dmlops_same_DataType, 0, 49, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-same-sizes", dmlops_same_Sizes, 0, 54, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_grad_members[] = {
@@ -16252,6 +16252,7 @@ static const dmlops_member dmlops_padding1_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 5 /* DimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING1-dimension-count: DimensionCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -16262,7 +16263,6 @@ static const uint8_t dmlops_padding1_code[] = {
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25600),
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(4) /* WRAP */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_PADDING_MODE, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     1 /* OutputTensor */, DMLOPS_BIT_DataType, 3 /* PaddingValueDataType */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING1-padding-value-type: PaddingValueDataType == OutputTensor.DataType */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingValueDataType), DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
@@ -16296,9 +16296,9 @@ static const dmlops_phrase dmlops_padding1_phrases[] = {
 };
 static const dmlops_rule dmlops_padding1_rules[] = {
     {"DML-PADDING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-PADDING1-same-type", dmlops_same_DataType, 0, 44, {1, 0}, 0, 0},
+    {"DML-PADDING1-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
+    {"DML-PADDING1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-PADDING1-padding-value-type", dmlops_by_program, 54, 49, {2, 0}, 0, 0},
     {"DML-PADDING1-output-sizes", dmlops_by_program, 76, 67, {3, 0}, 0, 0},
 };
@@ -16344,7 +16344,6 @@ static const dmlops_member dmlops_activation_softmax1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-ACTIVATION_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
@@ -16366,6 +16365,7 @@ static const uint8_t dmlops_activation_softmax1_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(AxisCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -16375,11 +16375,11 @@ static const dmlops_phrase dmlops_activation_softmax1_phrases[] = {
     {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_softmax1_rules[] = {
-    {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 76, 71, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
@@ -16389,7 +16389,6 @@ static const dmlops_member dmlops_activation_log_softmax1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-ACTIVATION_LOG_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
@@ -16411,6 +16410,7 @@ static const uint8_t dmlops_activation_log_softmax1_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(AxisCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -16420,11 +16420,11 @@ static const dmlops_phrase dmlops_activation_log_softmax1_phrases[] = {
     {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
-    {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 76, 71, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
@@ -16434,7 +16434,6 @@ static const dmlops_member dmlops_activation_hardmax1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-ACTIVATION_HARDMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
@@ -16456,6 +16455,7 @@ static const uint8_t dmlops_activation_hardmax1_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(AxisCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -16465,11 +16465,11 @@ static const dmlops_phrase dmlops_activation_hardmax1_phrases[] = {
     {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
-    {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-ACTIVATION_HARDMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_HARDMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 76, 71, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
@@ -18269,9 +18269,6 @@ static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 4 /* AxisCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MEAN_VARIANCE_NORMALIZATION2-axis-count: AxisCount <= InputTensor.DimensionCount */
     DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -18293,6 +18290,9 @@ static const uint8_t dmlops_mean_variance_normalization2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
         DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ScaleTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
         2 /* BiasTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DataType,
         DMLOPS_END,
@@ -18330,17 +18330,17 @@ static const dmlops_phrase dmlops_mean_variance_normalization2_phrases[] = {
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
 };
 static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 58, 53, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {2, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {3, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 49, 44, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 133, 128, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 171, 166, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", dmlops_same_Sizes, 0, 204, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 14, 9, {0, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
@@ -20567,14 +20567,14 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_LOGICAL_AND-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_AND-same-type", "BTensor and OutputTensor have the data type of ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_AND-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_NOT-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_LOGICAL_NOT-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20597,9 +20597,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_MULTIPLY-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_MULTIPLY-same-type", "BTensor and OutputTensor have the data type of ATensor.",
     "DML-ELEMENT_WISE_MULTIPLY-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_POW-same-rank", "ExponentTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_POW-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_POW-exponent-type", "ExponentTensor has the data type of InputTensor.",
+    "DML-ELEMENT_WISE_POW-same-rank", "ExponentTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_POW-same-sizes", "ExponentTensor and OutputTensor have the sizes of InputTensor.",
     "DML-ELEMENT_WISE_CONSTANT_POW-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_CONSTANT_POW-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20623,14 +20623,14 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_THRESHOLD-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_THRESHOLD-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
-    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has FLOAT32 scales, other input scales of its own type).",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", "ZeroPointTensor has the data type of OutputTensor.",
+    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "ScaleTensor, ZeroPointTensor and OutputTensor have the sizes of InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
-    "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "ZeroPointTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "OutputTensor has the data type of ScaleTensor.",
+    "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "ScaleTensor, ZeroPointTensor and OutputTensor have the sizes of InputTensor.",
     "DML-ACTIVATION_ELU-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_ELU-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20743,16 +20743,16 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes[0] is 1; ROITensor.Sizes[1] is 1; ROITensor.Sizes[3] is 5.",
     "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] equals PooledSize.Width.",
     "DML-SLICE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-SLICE-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-SLICE-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-SLICE-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-SLICE-slice-bounds", "Offsets[i] + (Sizes[i] - 1) x Strides[i] is less than InputTensor.Sizes[i], for each i (the last element lies within the input).",
     "DML-SLICE-output-sizes", "OutputTensor.Sizes equals Sizes.",
     "DML-CAST-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-CAST-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-SPLIT-same-rank", "OutputTensors has as many dimensions as InputTensor.",
+    "DML-SPLIT-same-type", "OutputTensors has the data type of InputTensor.",
     "DML-SPLIT-output-count-range", "OutputCount is at least 1.",
     "DML-SPLIT-axis-range", "Axis is less than InputTensor.DimensionCount.",
-    "DML-SPLIT-same-type", "OutputTensors has the data type of InputTensor.",
     "DML-SPLIT-output-sizes-off-axis", "OutputTensors[i].Sizes[d] equals InputTensor.Sizes[d], for each i, for each d where d differs from Axis (only the axis may differ).",
     "DML-SPLIT-axis-size", "Along Axis, the outputs add up to the input.",
     "DML-JOIN-same-rank", "InputTensors has as many dimensions as OutputTensor.",
@@ -20763,18 +20763,18 @@ static const char* const dmlops_rule_texts[] = {
     "DML-JOIN-input-sizes-off-axis", "InputTensors[i].Sizes[d] equals InputTensors[0].Sizes[d], for each i, for each d where d differs from Axis (only the axis may differ).",
     "DML-JOIN-output-sizes", "OutputTensor.Sizes follows from other members: along Axis, the inputs add up; the other sizes are theirs.",
     "DML-PADDING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
+    "DML-PADDING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-PADDING-padding-mode-symmetric", "PaddingMode differs from SYMMETRIC (SYMMETRIC needs feature level 3.0).",
     "DML-PADDING-padding-mode-wrap", "PaddingMode differs from WRAP (WRAP needs feature level 6.4).",
-    "DML-PADDING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
     "DML-VALUE_SCALE_2D-channel-count-values", "ChannelCount is 1 or 3.",
     "DML-VALUE_SCALE_2D-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-VALUE_SCALE_2D-channel-count", "ChannelCount equals InputTensor.Sizes[1] (the second dimension is that of channels).",
     "DML-VALUE_SCALE_2D-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-UPSAMPLE_2D-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-UPSAMPLE_2D-scale-size", "ScaleSize.Height is at least 1; ScaleSize.Width is at least 1.",
     "DML-UPSAMPLE_2D-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-UPSAMPLE_2D-scale-size", "ScaleSize.Height is at least 1; ScaleSize.Width is at least 1.",
     "DML-UPSAMPLE_2D-output-sizes", "OutputTensor.Sizes follows from other members: height and width of the input times ScaleSize.",
     "DML-GATHER-same-rank", "IndicesTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-GATHER-axis-range", "Axis is less than InputTensor.DimensionCount.",
@@ -20792,8 +20792,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-DEPTH_TO_SPACE-channels-divisible", "InputTensor.Sizes[1] is a multiple of BlockSize x BlockSize (a block takes that many channels).",
     "DML-DEPTH_TO_SPACE-output-sizes", "OutputTensor.Sizes follows from other members: channels divided by BlockSize squared; height and width times BlockSize.",
     "DML-TILE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-TILE-repeats-count", "RepeatsCount equals InputTensor.DimensionCount.",
     "DML-TILE-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-TILE-repeats-count", "RepeatsCount equals InputTensor.DimensionCount.",
     "DML-TILE-repeats-range", "Repeats[i] is at least 1, for each i.",
     "DML-TILE-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input times its entry in Repeats.",
     "DML-TOP_K-same-rank", "OutputValueTensor and OutputIndexTensor have as many dimensions as InputTensor.",
@@ -20823,10 +20823,10 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-LP_NORMALIZATION-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-LP_NORMALIZATION-axis-range", "Axis is less than InputTensor.DimensionCount (no other axis exists).",
-    "DML-LP_NORMALIZATION-p-values", "P is 1 or 2.",
     "DML-LP_NORMALIZATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LP_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
+    "DML-LP_NORMALIZATION-axis-range", "Axis is less than InputTensor.DimensionCount (no other axis exists).",
+    "DML-LP_NORMALIZATION-p-values", "P is 1 or 2.",
     "DML-RNN-activation-desc-count", "ActivationDescCount equals 1 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 1, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
     "DML-RNN-same-type", "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
     "DML-RNN-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
@@ -20898,8 +20898,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_ATANH-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_ATANH-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_ATANH-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ELEMENT_WISE_IF-same-rank", "ATensor, BTensor and OutputTensor have as many dimensions as ConditionTensor.",
     "DML-ELEMENT_WISE_IF-same-type", "BTensor and OutputTensor have the data type of ATensor.",
+    "DML-ELEMENT_WISE_IF-same-rank", "ATensor, BTensor and OutputTensor have as many dimensions as ConditionTensor.",
     "DML-ELEMENT_WISE_IF-same-sizes", "ATensor, BTensor and OutputTensor have the sizes of ConditionTensor.",
     "DML-ELEMENT_WISE_ADD1-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_ADD1-same-type", "BTensor and OutputTensor have the data type of ATensor.",
@@ -20956,9 +20956,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-FILL_VALUE_CONSTANT-value-data-type", "ValueDataType equals OutputTensor.DataType.",
     "DML-FILL_VALUE_SEQUENCE-value-data-type", "ValueDataType equals OutputTensor.DataType.",
     "DML-CUMULATIVE_SUMMATION-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-CUMULATIVE_SUMMATION-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-CUMULATIVE_SUMMATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-CUMULATIVE_SUMMATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
+    "DML-CUMULATIVE_SUMMATION-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-REVERSE_SUBSEQUENCES-same-rank", "SequenceLengthsTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-REVERSE_SUBSEQUENCES-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-REVERSE_SUBSEQUENCES-same-type", "OutputTensor has the data type of InputTensor.",
@@ -21023,9 +21023,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SPACE_TO_DEPTH1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-SPACE_TO_DEPTH1-blocks-divide", "InputTensor.Sizes[d] is a multiple of BlockSize, for each d (height and width are made of whole blocks).",
     "DML-SPACE_TO_DEPTH1-output-sizes", "OutputTensor.Sizes follows from other members: channels times BlockSize squared; height and width divided by BlockSize.",
-    "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension counts once).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i (no other axis exists).",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
@@ -21110,11 +21110,11 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_BIT_NOT-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ELEMENT_WISE_BIT_COUNT-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_BIT_COUNT-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
     "DML-ACTIVATION_CELU-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_CELU-same-type", "OutputTensor has the data type of InputTensor.",
@@ -21140,8 +21140,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING_GRAD-window-fits", "The padded sizes hold the dilated window at least once.",
     "DML-MAX_POOLING_GRAD-batches-channels", "InputGradientTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING_GRAD-windows-within", "A window that begins past the padded sizes has no elements.",
-    "DML-RANDOM_GENERATOR-same-rank", "OutputStateTensor has as many dimensions as InputStateTensor.",
     "DML-RANDOM_GENERATOR-state-sizes", "InputStateTensor.Sizes follows from other members: the state is four words of counter and two of key.",
+    "DML-RANDOM_GENERATOR-same-rank", "OutputStateTensor has as many dimensions as InputStateTensor.",
     "DML-RANDOM_GENERATOR-same-sizes", "OutputStateTensor has the sizes of InputStateTensor.",
     "DML-NONZERO_COORDINATES-count-scalar", "OutputCountTensor.Sizes[d] is 1, for each d (the count is a scalar).",
     "DML-NONZERO_COORDINATES-coordinates-leading-ones", "OutputCoordinatesTensor.Sizes[d] is 1, for each d (the last two dimensions are rows and columns).",
@@ -21201,9 +21201,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", "InputGradientTensor and OutputGradientTensor have the data type of InputTensor.",
     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
     "DML-CUMULATIVE_PRODUCT-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-CUMULATIVE_PRODUCT-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-CUMULATIVE_PRODUCT-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-CUMULATIVE_PRODUCT-same-sizes", "OutputTensor has the sizes of InputTensor.",
+    "DML-CUMULATIVE_PRODUCT-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-BATCH_NORMALIZATION_GRAD-same-rank", "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have as many dimensions as InputTensor.",
     "DML-BATCH_NORMALIZATION_GRAD-same-type", "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the data type of InputTensor.",
     "DML-BATCH_NORMALIZATION_GRAD-input-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
@@ -21265,9 +21265,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", "MinMaxDataType equals InputTensor.DataType.",
     "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
     "DML-PADDING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
+    "DML-PADDING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-PADDING1-padding-mode-wrap", "PaddingMode differs from WRAP (WRAP needs feature level 6.4).",
-    "DML-PADDING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING1-padding-value-type", "PaddingValueDataType equals OutputTensor.DataType.",
     "DML-PADDING1-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
     "DML-ELEMENT_WISE_NEGATE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -21276,19 +21276,19 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_GELU-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_GELU-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_GELU-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ACTIVATION_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
     "DML-ACTIVATION_SOFTMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
+    "DML-ACTIVATION_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
     "DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
+    "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ACTIVATION_HARDMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_HARDMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
     "DML-ACTIVATION_HARDMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
+    "DML-ACTIVATION_HARDMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_HARDMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_HARDMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-RESAMPLE2-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -21384,9 +21384,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "One for all of A, or one for each row.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BScaleTensor.Sizes[d] is 1, for each d where d differs from BScaleTensor.DimensionCount - 1 (one for all of B, or one for each column).",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "BiasTensor has the sizes of OutputTensor.",
-    "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension counts once).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i (no other axis exists).",
+    "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",

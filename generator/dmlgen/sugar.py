@@ -46,25 +46,35 @@ def same(
     type_: ir.Type,
     tensors: list[ir.Tensor | ir.Tensors],
     optional: set[str],
+    guard: ir.Expr | None,
     wording: Wording,
 ) -> tuple[Check, ...]:
-    """A field is the same in all these tensors that are given; each is compared with the first."""
+    """A field is the same in all these tensors that are given; each is compared with the first.
+
+    Of an array of tensors that is each entry; where the array comes first, its first entry is that tensor.
+    """
     checks: list[Check] = []
-    first = _representative(tensors[0])
+    first = representative(tensors[0])
     for tensor in tensors if isinstance(tensors[0], ir.Tensors) else tensors[1:]:
         loops: Loops = ()
         one: ir.Tensor
         if isinstance(tensor, ir.Tensors):
             variable = ir.Local("i", ir.INT)
-            count = ir.Call("len", (tensor,), ir.INT)
-            loops = (ir.Loop(variable, ir.Number(0, ir.INT), count, None),)
+            start = ir.Number(1 if tensor is tensors[0] else 0, ir.INT)
+            loops = (ir.Loop(variable, start, ir.Call("len", (tensor,), ir.INT), None),)
             one = ir.Tensor(tensor.name, variable)
         else:
             one = tensor
         given = [ir.Present(item) for item in (first, one) if item.index is None and item.name in optional]
         condition = ir.Compare("==", ir.Field(one, field, type_), ir.Field(first, field, type_))
-        checks.append(_check(condition, conjunction(given), loops, (), wording))
+        when = conjunction([*given, *([] if guard is None else [guard])])
+        checks.append(_check(condition, when, loops, (), wording))
     return tuple(checks)
+
+
+def representative(tensor: ir.Tensor | ir.Tensors) -> ir.Tensor:
+    """The tensor, or the first of an array of them."""
+    return ir.Tensor(tensor.name, ir.Number(0, ir.INT)) if isinstance(tensor, ir.Tensors) else tensor
 
 
 def conjunction(conditions: Iterable[ir.Expr]) -> ir.Expr | None:
@@ -86,10 +96,6 @@ def stage_of(checks: tuple[Check, ...]) -> Stage:
                 if isinstance(node, ir.Member) and node.type.kind in ("ints", "floats"):
                     return Stage.VALUES
     return Stage.COUNTS
-
-
-def _representative(tensor: ir.Tensor | ir.Tensors) -> ir.Tensor:
-    return ir.Tensor(tensor.name, ir.Number(0, ir.INT)) if isinstance(tensor, ir.Tensors) else tensor
 
 
 def _checks(

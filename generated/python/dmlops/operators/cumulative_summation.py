@@ -71,8 +71,8 @@ class CumulativeSummation(Description):
     AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
     HasExclusiveSum (BOOL): Whether a sum leaves out the element in its own place, so that the first is 0.
 
-    Rules: DML-CUMULATIVE_SUMMATION-same-rank, DML-CUMULATIVE_SUMMATION-axis-range,
-    DML-CUMULATIVE_SUMMATION-same-type, DML-CUMULATIVE_SUMMATION-same-sizes.
+    Rules: DML-CUMULATIVE_SUMMATION-same-rank, DML-CUMULATIVE_SUMMATION-same-type,
+    DML-CUMULATIVE_SUMMATION-same-sizes, DML-CUMULATIVE_SUMMATION-axis-range.
     """
 
     OPERATOR: ClassVar[str] = "CUMULATIVE_SUMMATION"
@@ -88,15 +88,15 @@ class CumulativeSummation(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CUMULATIVE_SUMMATION-same-rank", "docs"),
-        Rule("DML-CUMULATIVE_SUMMATION-axis-range", "docs"),
         Rule("DML-CUMULATIVE_SUMMATION-same-type", "docs"),
         Rule("DML-CUMULATIVE_SUMMATION-same-sizes", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-axis-range", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CUMULATIVE_SUMMATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-CUMULATIVE_SUMMATION-axis-range": "Axis InputTensor.DimensionCount",
         "DML-CUMULATIVE_SUMMATION-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-CUMULATIVE_SUMMATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-CUMULATIVE_SUMMATION-axis-range": "Axis InputTensor.DimensionCount",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
