@@ -9,6 +9,7 @@ from dmlgen.analysis.described import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
+from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python import AssignmentView, Imports, assignments_of, imports_of, used_definitions
 from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.render import Templates
@@ -60,13 +61,13 @@ class ComputeView:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules, by path below generated/."""
-    return {
-        f"python/dmlops/compute/{operator.slug}.py": templates.render(
-            "python/dmlops/compute/operator.py.j2", compute=_view(registry, operator)
-        )
-        for operator in registry.operators
-        if operator.schedule is not None
-    }
+
+    def module(near: Registry, operator: Operator) -> dict[str, bytes]:
+        text = templates.render("python/dmlops/compute/operator.py.j2", compute=_view(near, operator))
+        return {f"python/dmlops/compute/{operator.slug}.py": text}
+
+    scheduled = [operator for operator in registry.operators if operator.schedule is not None]
+    return merged(parts("compute", registry, templates.memory, module, scheduled))
 
 
 def moves(operator: Operator) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
 """Definitions of outputs as Python: a module for every operator that has one, in the vocabulary of
-`dmlops.definition`.
+`dmlops.definition`, and beside it the shader, whose constants the module works out.
 
 Each name of `let` becomes a function; one that is used with floats that decide and with free ones becomes
 two.
@@ -16,7 +16,10 @@ from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.defined import uses_at
 from dmlgen.expr.printer import ATOM, SUM, Printer
 from dmlgen.names import pascal, snake
+from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
+from dmlgen.outputs.hlsl_functions import Functions
+from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python import Imports, imports_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
@@ -89,20 +92,24 @@ class DefinitionView:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The modules, by path below generated/."""
-    return {
-        f"python/dmlops/compute/{operator.slug}.py": templates.render(
-            "python/dmlops/compute/definition.py.j2", compute=_view(registry, operator)
-        )
-        for operator in registry.operators
-        if operator.is_generic
-    }
+    """The modules and the shaders, by path below generated/."""
+    functions = Functions(templates)
+
+    def both(near: Registry, operator: Operator) -> dict[str, bytes]:
+        shader = shader_of(near, operator, functions)
+        module = templates.render("python/dmlops/compute/definition.py.j2", compute=_view(operator, shader))
+        return {
+            f"python/dmlops/compute/{operator.slug}.py": module,
+            f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),
+        }
+
+    generic = [operator for operator in registry.operators if operator.is_generic]
+    return merged(parts("definition", registry, templates.memory, both, generic))
 
 
-def _view(registry: Registry, operator: Operator) -> DefinitionView:
+def _view(operator: Operator, shader: DefinitionShader) -> DefinitionView:
     defines = operator.defines
     assert defines is not None
-    shader = shader_of(registry, operator)
     printer = DefinitionPrinter(operator)
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())

@@ -15,6 +15,7 @@ from dmlgen.outputs.compute import bits, is_aligned, moves
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.model import Plans, plans_of
@@ -101,24 +102,23 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators whose semantics are declared."""
     functions, halves = Functions(templates), Functions(templates, in_halves=True)
     plans = plans_of(templates.directory)
-    shaders: dict[str, bytes] = {}
-    for operator in registry.operators:
+
+    def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
         schedule = operator.schedule
-        if schedule is None:
-            continue
-        if schedule.form == "gather":
-            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator, plans)))
-        elif schedule.form == "map":
+        assert schedule is not None
+        name = schedule.form
+        if name == "gather":
+            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(near, operator, plans)))
+        elif name == "map":
             name = "elementwise" if is_aligned(schedule) else "map"
-            text = templates.render(
-                f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions, halves, plans)
-            )
+            view = _map(near, operator, functions, halves, plans)
+            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=view)
         else:
-            text = templates.render(
-                f"hlsl/{schedule.form}.hlsl.j2", shader=_form(registry, operator, functions, plans)
-            )
-        shaders[f"hlsl/{operator.slug}.hlsl"] = text
-    return shaders
+            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_form(near, operator, functions, plans))
+        return {f"hlsl/{operator.slug}.hlsl": text}
+
+    scheduled = [operator for operator in registry.operators if operator.schedule is not None]
+    return merged(parts("hlsl", registry, templates.memory, shader, scheduled))
 
 
 def _map(
