@@ -72,11 +72,11 @@ def define(e: Evaluation) -> None:
     def zero2(d: Any, i: Any) -> Any:
         return pick2(d, i) if (desc.FilterZeroPointTensor is not None) else 0
 
-    def channels() -> Any:
+    def channel_axis() -> Any:
         return smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1)
 
     def weight(at: Any, k: Any, w: Any) -> Any:
-        return filter_(at, k, w) - zero2(channels(), at[1])
+        return filter_(at, k, w) - zero2(channel_axis(), at[1])
 
     def exact(at: Any) -> Any:
         return e.sum(lambda w, k: (value(at, k, w), weight(at, k, w)), box(window()), Range(0, inputs()), where=lambda w, k: hits(at, w))
@@ -93,7 +93,7 @@ def define(e: Evaluation) -> None:
     def pick5(d: Any, i: Any) -> Any:
         return e.single("FilterScaleTensor", tuple(i if e_ == d and entry(desc.FilterScaleTensor.Sizes, e_) != 1 else 0 for e_ in range(desc.FilterScaleTensor.DimensionCount)))
 
-    def channels2() -> Any:
+    def channel_axis2() -> Any:
         return smaller(desc.FilterScaleTensor.DimensionCount - 1, 1)
 
     def pick6(d: Any, i: Any) -> Any:
@@ -106,7 +106,7 @@ def define(e: Evaluation) -> None:
         return pick7(d, i) if (desc.OutputZeroPointTensor is not None) else 0
 
     e.outputs = {
-        "OutputTensor": lambda at: coded(e.as_single(exact(at) + zero3(1, at[1])) * pick4(0, 0) * pick5(channels2(), at[1]), pick6(0, 0), zero4(0, 0)),
+        "OutputTensor": lambda at: coded(e.as_single(exact(at) + zero3(1, at[1])) * pick4(0, 0) * pick5(channel_axis2(), at[1]), pick6(0, 0), zero4(0, 0)),
     }
     e.known = {
         "groupCount": lambda: (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
@@ -116,9 +116,9 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
         "window": lambda: window(),
-        "channels": lambda: channels(),
+        "channelAxis": lambda: channel_axis(),
         "inputs": lambda: inputs(),
-        "channels2": lambda: channels2(),
+        "channelAxis2": lambda: channel_axis2(),
         "dims": lambda: dims(),
     }
 
@@ -153,9 +153,9 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "channels"),
+        ("int", "channelAxis"),
         ("int", "inputs"),
-        ("int", "channels2"),
+        ("int", "channelAxis2"),
     ),
     bounds=(
         ("dims", "DIMS"),
