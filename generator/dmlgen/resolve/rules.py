@@ -276,10 +276,10 @@ def _same(
     sources = [one for one in zip(members, references, strict=True) if one[0].role == "input"]
     certain = [one for one in sources if not one[0].optional]
     inferences: list[Inference] = []
-    for member, reference in (certain or sources)[:1]:
-        source = sugar.representative(reference)
-        given = [ir.Present(source)] if member.optional else []
+    for _, reference in (certain or sources)[:1]:
+        given = sugar.presence(reference, optional)
         when = sugar.conjunction([*given, *([] if guard is None else [guard])])
+        source = sugar.representative(reference)
         inferences += (
             Inference(output.name, field, ir.Field(source, field, type_), when)
             for output in members
