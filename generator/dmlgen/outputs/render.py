@@ -20,6 +20,8 @@ from dmlgen import __version__
 from dmlgen.banner import banner, head
 from dmlgen.cache import Cache
 from dmlgen.memory import Memory
+from dmlgen.names import pascal
+from dmlgen.outputs.python_lines import wrapped
 from dmlgen.text import Text
 
 
@@ -44,7 +46,7 @@ class Templates:
         )
         self._environment.globals["version"] = __version__
         self._environment.filters.update(
-            string=python_string, cell=cell, comment=comment, docstring=docstring
+            string=python_string, cell=cell, comment=comment, docstring=docstring, pascal=pascal
         )
         self._for_c = self._environment.overlay()
         self._for_c.filters = {**self._environment.filters, "string": c_string, "conversions": conversions}
@@ -62,7 +64,8 @@ class Templates:
         elif name.endswith(".html.j2"):
             environment = self._for_html
         text = environment.get_template(name).render(**context, banner=banner(*sources))
-        return (head(name.removesuffix(".j2"), *sources) + text).encode()
+        text = head(name.removesuffix(".j2"), *sources) + text
+        return (wrapped(text) if name.endswith(".py.j2") else text).encode()
 
     def text(self, name: str, **context: Any) -> str:
         """The template's text for this context, for a file that is edited from then on."""
