@@ -90,7 +90,10 @@ def _sources(registry: Registry) -> Iterator[Finding]:
 
 
 def _unwritten(operator: Operator) -> Iterator[Finding]:
-    """Summaries that `dmlgen new` leaves to the author."""
+    """What `dmlgen new` leaves to the author."""
+    if operator.defines is None and operator.algorithm is None:
+        message = f"nothing says what {operator.name} computes; write `compute`"
+        yield Finding(operator.position, "unwritten", message)
     texts = [(operator.name, operator.summary, operator.position)]
     texts += [(member.name, member.summary, member.position) for member in operator.members]
     for name, text, position in texts:
@@ -219,7 +222,7 @@ def _unbounded_members(operator: Operator) -> Iterator[Finding]:
     for member in operator.attributes:
         if member.type in ("UINT", "INT") and member.name not in named and member.name not in operator.free:
             message = f"no rule bounds {member.name}; write one, or list it as `free`: any value is fine"
-            yield Finding(operator.position, "member-unbounded", message)
+            yield Finding(member.position, "member-unbounded", message)
 
 
 def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_LOOP
 from dmlgen.expr.cost import MAX_COST, MAX_SIZE, cost, size
-from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, SHORTHANDS
 
 MAX_TEXT, MAX_DEPTH, MAX_LENGTH = 1000, 30, 48
 
@@ -213,7 +213,7 @@ class _Parser:
             return ir.EnumValue(name, values[name], hint)
         if name in self.scope.names:
             return self.scope.names[name]
-        candidates = [*values, *self.scope.names, *FUNCTIONS, *_REDUCTIONS]
+        candidates = [*values, *self.scope.names, *FUNCTIONS, *SHORTHANDS, *_REDUCTIONS]
         what = f"no value of {hint}" if values else "no member, definition or loop variable"
         raise self.fail(node, "unknown-name", f"{name!r} is {what} here", nearest(name, candidates))
 
@@ -334,31 +334,53 @@ class _Parser:
             if not isinstance(item, ir.Tensor | ir.Field | ir.Member):
                 raise self.fail(node, "expression-type", "present() takes a member or a field of a tensor")
             return ir.Present(item)
-        if name == "len" and len(arguments) == 1:
-            item = self.expression(arguments[0], depth)
-            self.expect(arguments[0], item, ir.INTS, ir.FLOATS, ir.TENSORS)
-            return ir.Call(name, (item,), ir.INT)
         if name in CONVERSIONS or name in ELEMENT_FUNCTIONS:
             computed = self.of_elements(node, name, arguments, depth)
             if computed is not None:
                 return computed
+        if name in SHORTHANDS:
+            return self.written_out(node, name, arguments, depth)
         function = FUNCTIONS.get(name)
         if function is None:
-            known = [*FUNCTIONS, *_REDUCTIONS, *ELEMENT_FUNCTIONS, *CONVERSIONS]
+            known = [*FUNCTIONS, *SHORTHANDS, *_REDUCTIONS, *ELEMENT_FUNCTIONS, *CONVERSIONS]
             raise self.fail(node, "unknown-name", f"there is no function {name!r}", nearest(name, known))
-        if len(arguments) != len(function.arguments):
-            wanted = len(function.arguments)
-            raise self.fail(
-                node, "expression-form", f"{name}() takes {wanted} arguments; {len(arguments)} given"
-            )
-        values = tuple(
-            self.typed(argument, depth, *types)
-            for argument, types in zip(arguments, function.arguments, strict=True)
-        )
+        values = self.arguments(node, name, arguments, function.arguments, depth)
         result = ir.Call(name, values, function.result)
         if name == "align" and BOUNDS.length(result)[1] > MAX_LENGTH:
             raise self.fail(node, "unbounded", "the length has no bound; write min(..., 8)")
         return result
+
+    def arguments(
+        self,
+        node: ast.Call,
+        name: str,
+        arguments: list[ast.expr],
+        wanted: Sequence[tuple[ir.Type, ...]],
+        depth: int,
+    ) -> tuple[ir.Expr, ...]:
+        """The arguments of a call, each of one of the types that are wanted there."""
+        if len(arguments) != len(wanted):
+            message = f"{name}() takes {len(wanted)} arguments; {len(arguments)} given"
+            raise self.fail(node, "expression-form", message)
+        pairs = zip(arguments, wanted, strict=True)
+        return tuple(self.typed(argument, depth, *types) for argument, types in pairs)
+
+    def written_out(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
+        """What a shorthand stands for, with the arguments in place of its parameters."""
+        shorthand = SHORTHANDS[name]
+        wanted = [(type_,) for type_ in shorthand.parameters.values()]
+        values = self.arguments(node, name, arguments, wanted, depth)
+        taken = {part.name for value in values for part in ir.walk(value) if isinstance(part, ir.Local)}
+        variable = next(letter for letter in "defghijk" if letter not in taken)
+        text = re.sub(r"\bd\b", variable, shorthand.text)
+        names = dict(zip(shorthand.parameters, values, strict=True))
+        inner = _Parser(replace(self.scope, names=names), lambda _: self.at(node.col_offset))
+        try:
+            return inner.expression(syntax(text, inner.at), depth)
+        except SpecError as error:
+            (finding,) = error.findings
+            message = f"{name}({', '.join(names)}) stands for {text}, and there {finding.message}"
+            raise self.fail(node, finding.code, message) from None
 
     def of_elements(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr | None:
         """A call of a function of elements; None where `name` is one of integers too, and called as such."""

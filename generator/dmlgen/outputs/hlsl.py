@@ -20,6 +20,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.model import Plans, plans_of
 from dmlgen.plans.params import Constant, Params, params_of
+from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.text import Text
 
@@ -60,6 +61,7 @@ class Gather:
     index_types: tuple[str, ...]
     max_rank: int
     params: Params
+    resources: tuple[Resource, ...]
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,7 @@ class FormShader:
     library: Functions
     max_rank: int
     params: Params
+    resources: tuple[Resource, ...]
 
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of what they need."""
@@ -257,6 +260,7 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
     activates = any(node.type == OPERATOR for node in schedule.roles.values())
     activations = activations_of(registry, operator, role["output"].macro) if activates else ()
     printer = HlslPrinter(Uniforms(), aligned=True)
+    record = pascal(schedule.form.upper())
     steps = {
         step.case: {name: printer.print(node) for name, node in step.expressions.items()}
         for step in schedule.steps
@@ -273,7 +277,10 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
         activations=activations,
         library=functions,
         max_rank=MAX_RANK,
-        params=params_of(plans, f"{pascal(schedule.form.upper())}Params"),
+        params=params_of(plans, f"{record}Params"),
+        resources=resources_of(
+            plans.record(f"{record}Resources"), {name: tensor.name for name, tensor in role.items()}
+        ),
     )
 
 
@@ -290,12 +297,12 @@ def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
     in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(schedule.value.coordinate))
     types = _types(operator, schedule.value.tensor.name)
     sizes = sorted({registry.data_type[name].bits // 8 for name in types})
+    tensors = {"input": schedule.value.tensor.name, "indices": index.tensor.name, "output": schedule.output}
+    names = {role: camel(member) for role, member in tensors.items()}
     return Gather(
         operator=operator.name,
         summary=operator.summary,
-        input=camel(schedule.value.tensor.name),
-        indices=camel(index.tensor.name),
-        output=camel(schedule.output),
+        **names,
         max_lookups=MAX_RANK if in_a_list else 1,
         element_sizes={
             size: tuple(name for name in types if registry.data_type[name].bits == size * 8) for size in sizes
@@ -303,6 +310,7 @@ def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
         index_types=_types(operator, index.tensor.name),
         max_rank=MAX_RANK,
         params=params_of(plans, "GatherParams"),
+        resources=resources_of(plans.record("GatherResources"), names),
     )
 
 

@@ -103,11 +103,11 @@ def define(e: Evaluation) -> None:
     def zero2(d: Any, i: Any) -> Any:
         return pick2(d, i) if (desc.FilterZeroPointTensor is not None) else 0
 
-    def channels() -> Any:
+    def channel_axis() -> Any:
         return smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1)
 
     def weight(at: Any, k: Any, w: Any) -> Any:
-        return filter_(at, k, w) - zero2(channels(), at[1])
+        return filter_(at, k, w) - zero2(channel_axis(), at[1])
 
     def exact(at: Any) -> Any:
         return e.sum(
@@ -128,7 +128,7 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
         "window": lambda: window(),
-        "channels": lambda: channels(),
+        "channelAxis": lambda: channel_axis(),
         "inputs": lambda: inputs(),
         "dims": lambda: dims(),
     }
@@ -159,7 +159,7 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "channels"),
+        ("int", "channelAxis"),
         ("int", "inputs"),
     ),
     bounds=(

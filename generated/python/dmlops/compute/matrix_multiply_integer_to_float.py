@@ -65,14 +65,14 @@ def define(e: Evaluation) -> None:
     def zero(d: Any, i: Any) -> Any:
         return pick(d, i) if (desc.AZeroPointTensor is not None) else 0
 
-    def rows() -> Any:
+    def row_axis() -> Any:
         return larger(rank_of(desc.AZeroPointTensor) - 2, 0)
 
     def i2(at: Any) -> Any:
         return entry(at, r() - 2)
 
     def left(at: Any, k: Any) -> Any:
-        return e.integer("ATensor", (*at[:max(r() - 1, 0)], k)) - zero(rows(), i2(at))
+        return e.integer("ATensor", (*at[:max(r() - 1, 0)], k)) - zero(row_axis(), i2(at))
 
     def j(at: Any) -> Any:
         return entry(at, r() - 1)
@@ -89,11 +89,11 @@ def define(e: Evaluation) -> None:
     def zero2(d: Any, i: Any) -> Any:
         return pick2(d, i) if (desc.BZeroPointTensor is not None) else 0
 
-    def columns() -> Any:
+    def column_axis() -> Any:
         return rank_of(desc.BZeroPointTensor) - 1
 
     def right(at: Any, k: Any) -> Any:
-        return e.integer("BTensor", (*at[:max(r() - 2, 0)], k, j(at))) - zero2(columns(), j(at))
+        return e.integer("BTensor", (*at[:max(r() - 2, 0)], k, j(at))) - zero2(column_axis(), j(at))
 
     def pick3(d: Any, i: Any) -> Any:
         return e.double(
@@ -104,7 +104,7 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def rows2() -> Any:
+    def row_axis2() -> Any:
         return larger(desc.AScaleTensor.DimensionCount - 2, 0)
 
     def pick4(d: Any, i: Any) -> Any:
@@ -116,11 +116,11 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def columns2() -> Any:
+    def column_axis2() -> Any:
         return desc.BScaleTensor.DimensionCount - 1
 
     def factor(at: Any) -> Any:
-        return pick3(rows2(), i2(at)) * pick4(columns2(), j(at))
+        return pick3(row_axis2(), i2(at)) * pick4(column_axis2(), j(at))
 
     e.outputs = {
         "OutputTensor": lambda at: e.sum(
@@ -131,12 +131,12 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "r": lambda: r() - 1,
-        "rows": lambda: rows(),
+        "rowAxis": lambda: row_axis(),
         "r2": lambda: r() - 2,
-        "columns": lambda: columns(),
+        "columnAxis": lambda: column_axis(),
         "k2": lambda: k2(),
-        "rows2": lambda: rows2(),
-        "columns2": lambda: columns2(),
+        "rowAxis2": lambda: row_axis2(),
+        "columnAxis2": lambda: column_axis2(),
     }
 
 
@@ -162,12 +162,12 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "r"),
-        ("int", "rows"),
+        ("int", "rowAxis"),
         ("int", "r2"),
-        ("int", "columns"),
+        ("int", "columnAxis"),
         ("int", "k2"),
-        ("int", "rows2"),
-        ("int", "columns2"),
+        ("int", "rowAxis2"),
+        ("int", "columnAxis2"),
     ),
     bounds=(
     ),

@@ -80,11 +80,11 @@ def define(e: Evaluation) -> None:
     def zero(d: Any, i: Any) -> Any:
         return pick(d, i) if (desc.InputZeroPointTensor is not None) else 0
 
-    def channels() -> Any:
+    def channel_axis() -> Any:
         return smaller(rank_of(desc.InputZeroPointTensor) - 1, 1)
 
     def from_zero(at: Any) -> Any:
-        return zero(channels(), at[1])
+        return zero(channel_axis(), at[1])
 
     def exact(at: Any) -> Any:
         return e.sum(
@@ -102,11 +102,11 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def channels2() -> Any:
+    def channel_axis2() -> Any:
         return smaller(desc.InputScaleTensor.DimensionCount - 1, 1)
 
     def by(at: Any) -> Any:
-        return pick2(channels2(), at[1])
+        return pick2(channel_axis2(), at[1])
 
     def padded(c: Any) -> Any:
         return tuple(entry(c, d) + entry(desc.StartPadding, d) for d in range(dims()))
@@ -138,11 +138,11 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def channels3() -> Any:
+    def channel_axis3() -> Any:
         return smaller(desc.OutputScaleTensor.DimensionCount - 1, 1)
 
     def by2(at: Any) -> Any:
-        return pick3(channels3(), at[1])
+        return pick3(channel_axis3(), at[1])
 
     def pick4(d: Any, i: Any) -> Any:
         return e.integer(
@@ -156,12 +156,14 @@ def define(e: Evaluation) -> None:
     def zero2(d: Any, i: Any) -> Any:
         return pick4(d, i) if (desc.OutputZeroPointTensor is not None) else 0
 
-    def channels4() -> Any:
+    def channel_axis4() -> Any:
         return smaller(rank_of(desc.OutputZeroPointTensor) - 1, 1)
 
     e.outputs = {
         "OutputTensor": lambda at: coded(
-            e.as_single(exact(at)) * by(at) / e.as_single(count(at[2:])), by2(at), zero2(channels4(), at[1]),
+            e.as_single(exact(at)) * by(at) / e.as_single(count(at[2:])),
+            by2(at),
+            zero2(channel_axis4(), at[1]),
         ),
     }
     e.known = {
@@ -171,11 +173,11 @@ def define(e: Evaluation) -> None:
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
         "paddedSizes": lambda: padded_sizes(),
-        "channels": lambda: channels(),
-        "channels2": lambda: channels2(),
+        "channelAxis": lambda: channel_axis(),
+        "channelAxis2": lambda: channel_axis2(),
         "includePadding": lambda: desc.IncludePadding,
-        "channels3": lambda: channels3(),
-        "channels4": lambda: channels4(),
+        "channelAxis3": lambda: channel_axis3(),
+        "channelAxis4": lambda: channel_axis4(),
         "dims": lambda: dims(),
     }
 
@@ -205,11 +207,11 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "channels"),
-        ("int", "channels2"),
+        ("int", "channelAxis"),
+        ("int", "channelAxis2"),
         ("int", "includePadding"),
-        ("int", "channels3"),
-        ("int", "channels4"),
+        ("int", "channelAxis3"),
+        ("int", "channelAxis4"),
     ),
     bounds=(
         ("dims", "DIMS"),

@@ -106,11 +106,11 @@ def define(e: Evaluation) -> None:
     def zero2(d: Any, i: Any) -> Any:
         return pick2(d, i) if (desc.FilterZeroPointTensor is not None) else 0
 
-    def channels() -> Any:
+    def channel_axis() -> Any:
         return smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1)
 
     def weight(at: Any, k: Any, w: Any) -> Any:
-        return filter_(at, k, w) - zero2(channels(), at[1])
+        return filter_(at, k, w) - zero2(channel_axis(), at[1])
 
     def exact(at: Any) -> Any:
         return e.sum(
@@ -150,7 +150,7 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def channels2() -> Any:
+    def channel_axis2() -> Any:
         return smaller(desc.FilterScaleTensor.DimensionCount - 1, 1)
 
     def pick6(d: Any, i: Any) -> Any:
@@ -176,7 +176,7 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: coded(
-            e.as_single(exact(at) + zero3(1, at[1])) * pick4(0, 0) * pick5(channels2(), at[1]),
+            e.as_single(exact(at) + zero3(1, at[1])) * pick4(0, 0) * pick5(channel_axis2(), at[1]),
             pick6(0, 0),
             zero4(0, 0),
         ),
@@ -189,9 +189,9 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
         "window": lambda: window(),
-        "channels": lambda: channels(),
+        "channelAxis": lambda: channel_axis(),
         "inputs": lambda: inputs(),
-        "channels2": lambda: channels2(),
+        "channelAxis2": lambda: channel_axis2(),
         "dims": lambda: dims(),
     }
 
@@ -226,9 +226,9 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "channels"),
+        ("int", "channelAxis"),
         ("int", "inputs"),
-        ("int", "channels2"),
+        ("int", "channelAxis2"),
     ),
     bounds=(
         ("dims", "DIMS"),

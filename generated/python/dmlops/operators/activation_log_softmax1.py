@@ -43,7 +43,7 @@ class ActivationLogSoftmax1(Description):
     AxisCount (UINT): How many axes there are.
     Axes (UINT array): The dimensions whose elements belong together.
 
-    Rules: DML-ACTIVATION_LOG_SOFTMAX1-same-rank, DML-ACTIVATION_LOG_SOFTMAX1-axes-range,
+    Rules: DML-ACTIVATION_LOG_SOFTMAX1-axes-range, DML-ACTIVATION_LOG_SOFTMAX1-same-rank,
     DML-ACTIVATION_LOG_SOFTMAX1-same-type, DML-ACTIVATION_LOG_SOFTMAX1-same-sizes.
 
     Advice: DML-ACTIVATION_LOG_SOFTMAX1-axis-count.
@@ -59,16 +59,16 @@ class ActivationLogSoftmax1(Description):
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "docs"),
         Rule("DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "docs"),
         Rule("DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "ours", advice=True),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "docs"),
         Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-type", "docs"),
         Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ACTIVATION_LOG_SOFTMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ACTIVATION_LOG_SOFTMAX1-axes-range": "Axes InputTensor.DimensionCount",
         "DML-ACTIVATION_LOG_SOFTMAX1-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-ACTIVATION_LOG_SOFTMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ACTIVATION_LOG_SOFTMAX1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-ACTIVATION_LOG_SOFTMAX1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
     }

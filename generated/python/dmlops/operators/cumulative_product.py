@@ -76,8 +76,8 @@ class CumulativeProduct(Description):
     HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first
         is 1.
 
-    Rules: DML-CUMULATIVE_PRODUCT-same-rank, DML-CUMULATIVE_PRODUCT-axis-range,
-    DML-CUMULATIVE_PRODUCT-same-type, DML-CUMULATIVE_PRODUCT-same-sizes.
+    Rules: DML-CUMULATIVE_PRODUCT-same-rank, DML-CUMULATIVE_PRODUCT-same-type,
+    DML-CUMULATIVE_PRODUCT-same-sizes, DML-CUMULATIVE_PRODUCT-axis-range.
     """
 
     OPERATOR: ClassVar[str] = "CUMULATIVE_PRODUCT"
@@ -93,15 +93,15 @@ class CumulativeProduct(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CUMULATIVE_PRODUCT-same-rank", "docs"),
-        Rule("DML-CUMULATIVE_PRODUCT-axis-range", "docs"),
         Rule("DML-CUMULATIVE_PRODUCT-same-type", "docs"),
         Rule("DML-CUMULATIVE_PRODUCT-same-sizes", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-axis-range", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CUMULATIVE_PRODUCT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-CUMULATIVE_PRODUCT-axis-range": "Axis InputTensor.DimensionCount",
         "DML-CUMULATIVE_PRODUCT-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-CUMULATIVE_PRODUCT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-CUMULATIVE_PRODUCT-axis-range": "Axis InputTensor.DimensionCount",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,

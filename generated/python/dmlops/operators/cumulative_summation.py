@@ -75,8 +75,8 @@ class CumulativeSummation(Description):
         way, DECREASING.
     HasExclusiveSum (BOOL): Whether a sum leaves out the element in its own place, so that the first is 0.
 
-    Rules: DML-CUMULATIVE_SUMMATION-same-rank, DML-CUMULATIVE_SUMMATION-axis-range,
-    DML-CUMULATIVE_SUMMATION-same-type, DML-CUMULATIVE_SUMMATION-same-sizes.
+    Rules: DML-CUMULATIVE_SUMMATION-same-rank, DML-CUMULATIVE_SUMMATION-same-type,
+    DML-CUMULATIVE_SUMMATION-same-sizes, DML-CUMULATIVE_SUMMATION-axis-range.
     """
 
     OPERATOR: ClassVar[str] = "CUMULATIVE_SUMMATION"
@@ -92,15 +92,15 @@ class CumulativeSummation(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CUMULATIVE_SUMMATION-same-rank", "docs"),
-        Rule("DML-CUMULATIVE_SUMMATION-axis-range", "docs"),
         Rule("DML-CUMULATIVE_SUMMATION-same-type", "docs"),
         Rule("DML-CUMULATIVE_SUMMATION-same-sizes", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-axis-range", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CUMULATIVE_SUMMATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-CUMULATIVE_SUMMATION-axis-range": "Axis InputTensor.DimensionCount",
         "DML-CUMULATIVE_SUMMATION-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-CUMULATIVE_SUMMATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-CUMULATIVE_SUMMATION-axis-range": "Axis InputTensor.DimensionCount",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

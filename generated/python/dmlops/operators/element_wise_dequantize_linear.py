@@ -99,10 +99,10 @@ class ElementWiseDequantizeLinear(Description):
         from 6.2 on.
     OutputTensor (output tensor): The values that the input stands for.
 
-    Rules: DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank,
+    Rules: DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given,
     DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point,
     DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output,
-    DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes.
+    DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank, DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes.
 
     No scale is 0; with 0 the result is undefined.
     """
@@ -117,22 +117,22 @@ class ElementWiseDequantizeLinear(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "docs"),
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
-        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank": (
-            "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
-            "ZeroPointTensor ZeroPointTensor.DimensionCount"
-        ),
         "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point": (
             "InputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType"
         ),
         "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output": (
             "OutputTensor.DataType ScaleTensor.DataType"
+        ),
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank": (
+            "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
+            "ZeroPointTensor ZeroPointTensor.DimensionCount"
         ),
         "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes": (
             "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes"

@@ -94,7 +94,7 @@ class ElementWiseIf(Description):
     BTensor (input tensor): The elements for the condition 0.
     OutputTensor (output tensor): The elements taken.
 
-    Rules: DML-ELEMENT_WISE_IF-same-rank, DML-ELEMENT_WISE_IF-same-type, DML-ELEMENT_WISE_IF-same-sizes.
+    Rules: DML-ELEMENT_WISE_IF-same-type, DML-ELEMENT_WISE_IF-same-rank, DML-ELEMENT_WISE_IF-same-sizes.
     """
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_IF"
@@ -106,16 +106,16 @@ class ElementWiseIf(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IF-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_IF-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_IF-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_IF-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
         "DML-ELEMENT_WISE_IF-same-rank": (
             "ATensor.DimensionCount BTensor.DimensionCount ConditionTensor.DimensionCount "
             "OutputTensor.DimensionCount"
         ),
-        "DML-ELEMENT_WISE_IF-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
         "DML-ELEMENT_WISE_IF-same-sizes": (
             "ATensor.Sizes BTensor.Sizes ConditionTensor.Sizes OutputTensor.Sizes"
         ),

@@ -122,7 +122,7 @@ class ElementWiseLogicalEquals(Description):
     BTensor (input tensor): Right values.
     OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
 
-    Rules: DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank, DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type,
+    Rules: DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type, DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank,
     DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes.
     """
 
@@ -134,15 +134,15 @@ class ElementWiseLogicalEquals(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type": "ATensor.DataType BTensor.DataType",
         "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank": (
             "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
         ),
-        "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type": "ATensor.DataType BTensor.DataType",
         "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {

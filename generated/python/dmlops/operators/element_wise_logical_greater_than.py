@@ -122,7 +122,7 @@ class ElementWiseLogicalGreaterThan(Description):
     BTensor (input tensor): Right values.
     OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
 
-    Rules: DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank, DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type,
+    Rules: DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type, DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank,
     DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes.
     """
 
@@ -134,15 +134,15 @@ class ElementWiseLogicalGreaterThan(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type": "ATensor.DataType BTensor.DataType",
         "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank": (
             "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
         ),
-        "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type": "ATensor.DataType BTensor.DataType",
         "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {

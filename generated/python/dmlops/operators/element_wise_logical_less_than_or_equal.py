@@ -77,8 +77,8 @@ class ElementWiseLogicalLessThanOrEqual(Description):
     BTensor (input tensor): Right values.
     OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
 
-    Rules: DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank,
-    DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type,
+    Rules: DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type,
+    DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank,
     DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes.
     """
 
@@ -90,15 +90,15 @@ class ElementWiseLogicalLessThanOrEqual(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type": "ATensor.DataType BTensor.DataType",
         "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank": (
             "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
         ),
-        "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type": "ATensor.DataType BTensor.DataType",
         "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes": (
             "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes"
         ),

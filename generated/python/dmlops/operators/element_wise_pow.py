@@ -64,7 +64,7 @@ class ElementWisePow(Description):
         that is not a whole number.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the bases first, x * Scale + Bias.
 
-    Rules: DML-ELEMENT_WISE_POW-same-rank, DML-ELEMENT_WISE_POW-same-type, DML-ELEMENT_WISE_POW-exponent-type,
+    Rules: DML-ELEMENT_WISE_POW-same-type, DML-ELEMENT_WISE_POW-exponent-type, DML-ELEMENT_WISE_POW-same-rank,
     DML-ELEMENT_WISE_POW-same-sizes.
     """
 
@@ -78,17 +78,17 @@ class ElementWisePow(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_POW-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_POW-same-type", "docs"),
         Rule("DML-ELEMENT_WISE_POW-exponent-type", "docs", until=FeatureLevel.LEVEL_3_0),
+        Rule("DML-ELEMENT_WISE_POW-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_POW-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_POW-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_POW-exponent-type": "ExponentTensor.DataType InputTensor.DataType",
         "DML-ELEMENT_WISE_POW-same-rank": (
             "ExponentTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
         ),
-        "DML-ELEMENT_WISE_POW-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-ELEMENT_WISE_POW-exponent-type": "ExponentTensor.DataType InputTensor.DataType",
         "DML-ELEMENT_WISE_POW-same-sizes": "ExponentTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {

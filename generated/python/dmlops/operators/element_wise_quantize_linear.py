@@ -116,10 +116,9 @@ class ElementWiseQuantizeLinear(Description):
         from 6.2 on.
     OutputTensor (output tensor): The quantized values.
 
-    Rules: DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank,
-    DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type,
+    Rules: DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type,
     DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output,
-    DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes.
+    DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank, DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes.
 
     No scale is 0; with 0 the result is undefined.
     """
@@ -134,20 +133,20 @@ class ElementWiseQuantizeLinear(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "docs"),
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
-        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank": (
-            "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
-            "ZeroPointTensor ZeroPointTensor.DimensionCount"
-        ),
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type": "InputTensor.DataType ScaleTensor.DataType",
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output": (
             "OutputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType"
+        ),
+        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank": (
+            "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
+            "ZeroPointTensor ZeroPointTensor.DimensionCount"
         ),
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes": (
             "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes"

@@ -55,8 +55,8 @@ class LpNormalization(Description):
     Epsilon (FLOAT): Small number that keeps the divisor from being 0; 0.00001 is usual.
     P (UINT): Order of the norm, 1 or 2.
 
-    Rules: DML-LP_NORMALIZATION-same-rank, DML-LP_NORMALIZATION-axis-range, DML-LP_NORMALIZATION-p-values,
-    DML-LP_NORMALIZATION-same-type, DML-LP_NORMALIZATION-same-sizes.
+    Rules: DML-LP_NORMALIZATION-same-rank, DML-LP_NORMALIZATION-same-type, DML-LP_NORMALIZATION-same-sizes,
+    DML-LP_NORMALIZATION-axis-range, DML-LP_NORMALIZATION-p-values.
     """
 
     OPERATOR: ClassVar[str] = "LP_NORMALIZATION"
@@ -71,17 +71,17 @@ class LpNormalization(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-LP_NORMALIZATION-same-rank", "docs"),
-        Rule("DML-LP_NORMALIZATION-axis-range", "docs"),
-        Rule("DML-LP_NORMALIZATION-p-values", "docs"),
         Rule("DML-LP_NORMALIZATION-same-type", "docs"),
         Rule("DML-LP_NORMALIZATION-same-sizes", "docs"),
+        Rule("DML-LP_NORMALIZATION-axis-range", "docs"),
+        Rule("DML-LP_NORMALIZATION-p-values", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_NORMALIZATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-LP_NORMALIZATION-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-LP_NORMALIZATION-p-values": "P",
         "DML-LP_NORMALIZATION-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-LP_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-LP_NORMALIZATION-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-LP_NORMALIZATION-p-values": "P",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -67,7 +67,7 @@ class MeanVarianceNormalization1(Description):
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
-    Rules: DML-MEAN_VARIANCE_NORMALIZATION1-same-rank, DML-MEAN_VARIANCE_NORMALIZATION1-axes-range,
+    Rules: DML-MEAN_VARIANCE_NORMALIZATION1-axes-range, DML-MEAN_VARIANCE_NORMALIZATION1-same-rank,
     DML-MEAN_VARIANCE_NORMALIZATION1-same-type, DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast,
     DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast, DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes,
     DML-MEAN_VARIANCE_NORMALIZATION1-scale-required, DML-MEAN_VARIANCE_NORMALIZATION1-bias-required,
@@ -91,9 +91,9 @@ class MeanVarianceNormalization1(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours", advice=True),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "docs"),
@@ -104,12 +104,12 @@ class MeanVarianceNormalization1(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range": "Axes InputTensor.DimensionCount",
         "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank": (
             "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
             "ScaleTensor ScaleTensor.DimensionCount"
         ),
-        "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count": "AxisCount InputTensor.DimensionCount",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range": "Axes InputTensor.DimensionCount",
         "DML-MEAN_VARIANCE_NORMALIZATION1-same-type": (
             "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor "
             "ScaleTensor.DataType"

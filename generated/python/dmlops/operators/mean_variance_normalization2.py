@@ -53,7 +53,7 @@ class MeanVarianceNormalization2(Description):
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
-    Rules: DML-MEAN_VARIANCE_NORMALIZATION2-same-rank, DML-MEAN_VARIANCE_NORMALIZATION2-axes-range,
+    Rules: DML-MEAN_VARIANCE_NORMALIZATION2-axes-range, DML-MEAN_VARIANCE_NORMALIZATION2-same-rank,
     DML-MEAN_VARIANCE_NORMALIZATION2-same-type, DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast,
     DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast, DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes.
 
@@ -76,21 +76,21 @@ class MeanVarianceNormalization2(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "ours", advice=True),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-type", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range": "Axes InputTensor.DimensionCount",
         "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank": (
             "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
             "ScaleTensor ScaleTensor.DimensionCount"
         ),
-        "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count": "AxisCount InputTensor.DimensionCount",
-        "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range": "Axes InputTensor.DimensionCount",
         "DML-MEAN_VARIANCE_NORMALIZATION2-same-type": (
             "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor "
             "ScaleTensor.DataType"

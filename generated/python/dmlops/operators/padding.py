@@ -105,8 +105,8 @@ class Padding(Description):
     StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
     EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
 
-    Rules: DML-PADDING-same-rank, DML-PADDING-dimension-count, DML-PADDING-padding-mode-symmetric,
-    DML-PADDING-padding-mode-wrap, DML-PADDING-same-type, DML-PADDING-output-sizes.
+    Rules: DML-PADDING-same-rank, DML-PADDING-same-type, DML-PADDING-dimension-count,
+    DML-PADDING-padding-mode-symmetric, DML-PADDING-padding-mode-wrap, DML-PADDING-output-sizes.
     """
 
     OPERATOR: ClassVar[str] = "PADDING"
@@ -122,18 +122,18 @@ class Padding(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-PADDING-same-rank", "docs"),
+        Rule("DML-PADDING-same-type", "docs"),
         Rule("DML-PADDING-dimension-count", "docs"),
         Rule("DML-PADDING-padding-mode-symmetric", "docs", until=FeatureLevel.LEVEL_3_0),
         Rule("DML-PADDING-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING-same-type", "docs"),
         Rule("DML-PADDING-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-PADDING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-PADDING-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-PADDING-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-PADDING-padding-mode-symmetric": "PaddingMode",
         "DML-PADDING-padding-mode-wrap": "PaddingMode",
-        "DML-PADDING-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-PADDING-output-sizes": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding"
         ),

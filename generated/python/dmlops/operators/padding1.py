@@ -58,8 +58,8 @@ class Padding1(Description):
     StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
     EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
 
-    Rules: DML-PADDING1-same-rank, DML-PADDING1-dimension-count, DML-PADDING1-padding-mode-wrap,
-    DML-PADDING1-same-type, DML-PADDING1-padding-value-type, DML-PADDING1-output-sizes.
+    Rules: DML-PADDING1-same-rank, DML-PADDING1-same-type, DML-PADDING1-dimension-count,
+    DML-PADDING1-padding-mode-wrap, DML-PADDING1-padding-value-type, DML-PADDING1-output-sizes.
     """
 
     OPERATOR: ClassVar[str] = "PADDING1"
@@ -76,17 +76,17 @@ class Padding1(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-PADDING1-same-rank", "docs"),
+        Rule("DML-PADDING1-same-type", "docs"),
         Rule("DML-PADDING1-dimension-count", "docs"),
         Rule("DML-PADDING1-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING1-same-type", "docs"),
         Rule("DML-PADDING1-padding-value-type", "docs"),
         Rule("DML-PADDING1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-PADDING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-PADDING1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-PADDING1-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-PADDING1-padding-mode-wrap": "PaddingMode",
-        "DML-PADDING1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-PADDING1-padding-value-type": "OutputTensor.DataType PaddingValueDataType",
         "DML-PADDING1-output-sizes": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding"

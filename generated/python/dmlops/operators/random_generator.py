@@ -51,7 +51,7 @@ class RandomGenerator(Description):
     OutputStateTensor (output tensor, optional): The state with the counter raised, for the next execution.
     Type (RANDOM_GENERATOR_TYPE): Which generator is used.
 
-    Rules: DML-RANDOM_GENERATOR-same-rank, DML-RANDOM_GENERATOR-state-sizes, DML-RANDOM_GENERATOR-same-sizes.
+    Rules: DML-RANDOM_GENERATOR-state-sizes, DML-RANDOM_GENERATOR-same-rank, DML-RANDOM_GENERATOR-same-sizes.
 
     The first four elements are a 128-bit counter, lowest word first; it usually starts at 0. The last
     two are the key, lowest word first; every key has a sequence of its own.
@@ -69,15 +69,15 @@ class RandomGenerator(Description):
         Member("Type", "RANDOM_GENERATOR_TYPE", default="PHILOX_4X32_10"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RANDOM_GENERATOR-same-rank", "docs"),
         Rule("DML-RANDOM_GENERATOR-state-sizes", "docs"),
+        Rule("DML-RANDOM_GENERATOR-same-rank", "docs"),
         Rule("DML-RANDOM_GENERATOR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
+        "DML-RANDOM_GENERATOR-state-sizes": "InputStateTensor.DimensionCount InputStateTensor.Sizes",
         "DML-RANDOM_GENERATOR-same-rank": (
             "InputStateTensor.DimensionCount OutputStateTensor OutputStateTensor.DimensionCount"
         ),
-        "DML-RANDOM_GENERATOR-state-sizes": "InputStateTensor.DimensionCount InputStateTensor.Sizes",
         "DML-RANDOM_GENERATOR-same-sizes": "InputStateTensor.Sizes OutputStateTensor OutputStateTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {

@@ -103,7 +103,7 @@ class Slice(Description):
     Sizes (UINT array): For each dimension, how many elements to copy.
     Strides (UINT array): For each dimension, the distance from one element to the next.
 
-    Rules: DML-SLICE-same-rank, DML-SLICE-dimension-count, DML-SLICE-same-type, DML-SLICE-slice-bounds,
+    Rules: DML-SLICE-same-rank, DML-SLICE-same-type, DML-SLICE-dimension-count, DML-SLICE-slice-bounds,
     DML-SLICE-output-sizes.
     """
 
@@ -119,15 +119,15 @@ class Slice(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-SLICE-same-rank", "docs"),
-        Rule("DML-SLICE-dimension-count", "docs"),
         Rule("DML-SLICE-same-type", "docs"),
+        Rule("DML-SLICE-dimension-count", "docs"),
         Rule("DML-SLICE-slice-bounds", "docs"),
         Rule("DML-SLICE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SLICE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-SLICE-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-SLICE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-SLICE-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-SLICE-slice-bounds": "InputTensor.DimensionCount InputTensor.Sizes Offsets Sizes Strides",
         "DML-SLICE-output-sizes": "OutputTensor.Sizes Sizes",
     }

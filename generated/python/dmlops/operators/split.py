@@ -101,7 +101,7 @@ class Split(Description):
     OutputTensors (output tensors): The parts, in order along the axis.
     Axis (UINT): The dimension that is cut.
 
-    Rules: DML-SPLIT-same-rank, DML-SPLIT-output-count-range, DML-SPLIT-axis-range, DML-SPLIT-same-type,
+    Rules: DML-SPLIT-same-rank, DML-SPLIT-same-type, DML-SPLIT-output-count-range, DML-SPLIT-axis-range,
     DML-SPLIT-output-sizes-off-axis, DML-SPLIT-axis-size.
     """
 
@@ -116,17 +116,17 @@ class Split(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-SPLIT-same-rank", "docs"),
+        Rule("DML-SPLIT-same-type", "docs"),
         Rule("DML-SPLIT-output-count-range", "docs"),
         Rule("DML-SPLIT-axis-range", "docs"),
-        Rule("DML-SPLIT-same-type", "docs"),
         Rule("DML-SPLIT-output-sizes-off-axis", "docs"),
         Rule("DML-SPLIT-axis-size", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SPLIT-same-rank": "InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
+        "DML-SPLIT-same-type": "InputTensor.DataType OutputTensors OutputTensors.DataType",
         "DML-SPLIT-output-count-range": "OutputCount",
         "DML-SPLIT-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-SPLIT-same-type": "InputTensor.DataType OutputTensors OutputTensors.DataType",
         "DML-SPLIT-output-sizes-off-axis": (
             "Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes"
         ),

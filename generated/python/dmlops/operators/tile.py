@@ -96,7 +96,7 @@ class Tile(Description):
     RepeatsCount (UINT): How many dimensions the tensors have.
     Repeats (UINT array): For each dimension, how often the input appears along it.
 
-    Rules: DML-TILE-same-rank, DML-TILE-repeats-count, DML-TILE-same-type, DML-TILE-repeats-range,
+    Rules: DML-TILE-same-rank, DML-TILE-same-type, DML-TILE-repeats-count, DML-TILE-repeats-range,
     DML-TILE-output-sizes.
     """
 
@@ -110,15 +110,15 @@ class Tile(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-TILE-same-rank", "docs"),
-        Rule("DML-TILE-repeats-count", "docs"),
         Rule("DML-TILE-same-type", "docs"),
+        Rule("DML-TILE-repeats-count", "docs"),
         Rule("DML-TILE-repeats-range", "docs"),
         Rule("DML-TILE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-TILE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-TILE-repeats-count": "InputTensor.DimensionCount RepeatsCount",
         "DML-TILE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-TILE-repeats-count": "InputTensor.DimensionCount RepeatsCount",
         "DML-TILE-repeats-range": "Repeats",
         "DML-TILE-output-sizes": "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes Repeats",
     }

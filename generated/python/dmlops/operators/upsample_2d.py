@@ -44,7 +44,7 @@ class Upsample2d(Description):
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in
         height and width.
 
-    Rules: DML-UPSAMPLE_2D-same-rank, DML-UPSAMPLE_2D-scale-size, DML-UPSAMPLE_2D-same-type,
+    Rules: DML-UPSAMPLE_2D-same-rank, DML-UPSAMPLE_2D-same-type, DML-UPSAMPLE_2D-scale-size,
     DML-UPSAMPLE_2D-output-sizes.
     """
 
@@ -58,14 +58,14 @@ class Upsample2d(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-UPSAMPLE_2D-same-rank", "docs"),
-        Rule("DML-UPSAMPLE_2D-scale-size", "docs"),
         Rule("DML-UPSAMPLE_2D-same-type", "docs"),
+        Rule("DML-UPSAMPLE_2D-scale-size", "docs"),
         Rule("DML-UPSAMPLE_2D-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-UPSAMPLE_2D-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-UPSAMPLE_2D-scale-size": "ScaleSize",
         "DML-UPSAMPLE_2D-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-UPSAMPLE_2D-scale-size": "ScaleSize",
         "DML-UPSAMPLE_2D-output-sizes": (
             "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes ScaleSize"
         ),

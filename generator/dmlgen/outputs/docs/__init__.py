@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
-from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs import c, counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.docs import interface, search, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
+from dmlgen.outputs.language import rule_functions, shorthands
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import FeatureLevel, Operator, Registry, TensorData
 from dmlgen.sentence import sentence
@@ -147,7 +148,6 @@ class _Site:
                 self._elsewhere.append((f"DirectMLX {name}", url, operator))
 
     def _languages(self) -> None:
-        functions = [(_signature(name, one.arguments), one.meaning) for name, one in FUNCTIONS.items()]
         elements = [
             (f"{name}({', '.join(one.arguments)})", one.meaning) for name, one in ELEMENT_FUNCTIONS.items()
         ]
@@ -156,7 +156,8 @@ class _Site:
             "language",
             "The language of rules and definitions",
             "expressions formulas functions folds reductions coordinates syntax spec",
-            functions=functions,
+            functions=rule_functions(),
+            shorthands=[(name, meaning, code(text)) for name, meaning, text in shorthands()],
             elements=elements,
             conversions=CONVERSIONS,
             folds=FOLDS,
@@ -256,10 +257,6 @@ def _enumerators(registry: Registry, level: FeatureLevel) -> list[tuple[str, str
         for entry in enum.entries
         if entry.since is level and level.ordinal and enum.name != "OPERATOR_TYPE"
     ]
-
-
-def _signature(name: str, arguments: Iterable[Iterable[object]]) -> str:
-    return f"{name}({', '.join(' or '.join(map(str, types)) for types in arguments)})"
 
 
 def _opening(header: str) -> str:
