@@ -23078,6 +23078,12 @@ typedef struct dmlops_plan_Gather {
     dmlops_plan_Movement movement;
 } dmlops_plan_Gather;
 
+typedef struct dmlops_plan_GatherResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer indices;
+    dmlops_plan_Buffer output;
+} dmlops_plan_GatherResources;
+
 typedef struct dmlops_plan_GatherLookup {
     int64_t size;
     int64_t inputStride;
@@ -23137,6 +23143,13 @@ typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor coordinates;
 } dmlops_plan_Nonzero;
 
+typedef struct dmlops_plan_NonzeroResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer starts;
+    dmlops_plan_Buffer output;
+    dmlops_plan_Buffer coordinates;
+} dmlops_plan_NonzeroResources;
+
 typedef struct dmlops_plan_NonzeroParams {
     int64_t count;
     int64_t groupColumns;
@@ -23152,6 +23165,12 @@ typedef struct dmlops_plan_Philox {
     dmlops_plan_Tensor output;
     dmlops_plan_Tensor next_state;
 } dmlops_plan_Philox;
+
+typedef struct dmlops_plan_PhiloxResources {
+    dmlops_plan_Buffer state;
+    dmlops_plan_Buffer output;
+    dmlops_plan_Buffer next_state;
+} dmlops_plan_PhiloxResources;
 
 typedef struct dmlops_plan_PhiloxParams {
     int64_t count;
@@ -23172,6 +23191,11 @@ typedef struct dmlops_plan_Reduce {
     int shifts;
     dmlops_plan_Switch_8 switches;
 } dmlops_plan_Reduce;
+
+typedef struct dmlops_plan_ReduceResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer output;
+} dmlops_plan_ReduceResources;
 
 typedef struct dmlops_plan_ReduceParams {
     int64_t sets;
@@ -23205,6 +23229,12 @@ typedef struct dmlops_plan_Scan {
     int decreasing;
     int exclusive;
 } dmlops_plan_Scan;
+
+typedef struct dmlops_plan_ScanResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer starts;
+    dmlops_plan_Buffer output;
+} dmlops_plan_ScanResources;
 
 typedef struct dmlops_plan_ScanParams {
     int64_t count;
@@ -23244,6 +23274,14 @@ typedef struct dmlops_plan_Scatter {
     dmlops_plan_Movement movement;
 } dmlops_plan_Scatter;
 
+typedef struct dmlops_plan_ScatterResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer indices;
+    dmlops_plan_Buffer updates;
+    dmlops_plan_Buffer winners;
+    dmlops_plan_Buffer output;
+} dmlops_plan_ScatterResources;
+
 typedef struct dmlops_plan_ScatterLookup {
     int64_t size;
     int64_t outputStride;
@@ -23282,6 +23320,16 @@ typedef struct dmlops_plan_TopK {
     int64_t count;
     int largest;
 } dmlops_plan_TopK;
+
+typedef struct dmlops_plan_TopKResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer keys;
+    dmlops_plan_Buffer places;
+    dmlops_plan_Buffer output;
+    dmlops_plan_Buffer indices;
+    dmlops_plan_Buffer keptKeys;
+    dmlops_plan_Buffer keptPlaces;
+} dmlops_plan_TopKResources;
 
 typedef struct dmlops_plan_TopKParams {
     int64_t count;
@@ -25538,28 +25586,32 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "INDEX_VECTOR", index_vector);
     dmlops_out_define(planning, "", "UNROLL", unroll);
     dmlops_out_define(planning, "", "NUM_THREADS", 512);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &told->indices.buffer);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &vectors);
-    dmlops_plan_GatherLookup_8 made_9;
-    made_9.count = 0;
-    for (int64_t each_10 = 0; each_10 < moved.lookups.count; ++each_10) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_10];
-        dmlops_plan_GatherLookup made_11;
-        made_11.size = lookup->size;
-        made_11.inputStride = lookup->stride;
-        made_11.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_insert(planning, &made_9, made_9.count, &made_11);
+    dmlops_plan_GatherResources made_8;
+    made_8.input = told->input.buffer;
+    made_8.indices = told->indices.buffer;
+    made_8.output = told->output.buffer;
+    dmlops_out_read(planning, &made_8.input);
+    dmlops_out_read(planning, &made_8.indices);
+    dmlops_out_write(planning, &made_8.output);
+    dmlops_plan_Dimension_10 made_9 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_GatherLookup_8 made_10;
+    made_10.count = 0;
+    for (int64_t each_11 = 0; each_11 < moved.lookups.count; ++each_11) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_11];
+        dmlops_plan_GatherLookup made_12;
+        made_12.size = lookup->size;
+        made_12.inputStride = lookup->stride;
+        made_12.indexOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_insert(planning, &made_10, made_10.count, &made_12);
     }
-    dmlops_plan_GatherParams made_12;
-    made_12.count = count;
-    made_12.groupColumns = groups.columns;
-    made_12.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
-    made_12.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
-    made_12.dimensions = made_8;
-    made_12.lookups = made_9;
-    dmlops_put_GatherParams(planning, &made_12);
+    dmlops_plan_GatherParams made_13;
+    made_13.count = count;
+    made_13.groupColumns = groups.columns;
+    made_13.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
+    made_13.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
+    made_13.dimensions = made_9;
+    made_13.lookups = made_10;
+    dmlops_put_GatherParams(planning, &made_13);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
@@ -25603,16 +25655,21 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->coordinates);
-    dmlops_out_read(planning, &told->input.buffer);
     dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
-    dmlops_out_write(planning, &made_4);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_out_write(planning, &told->coordinates.buffer);
+    dmlops_plan_NonzeroResources made_5;
+    made_5.input = told->input.buffer;
+    made_5.starts = made_4;
+    made_5.output = told->output.buffer;
+    made_5.coordinates = told->coordinates.buffer;
+    dmlops_out_read(planning, &made_5.input);
+    dmlops_out_write(planning, &made_5.starts);
+    dmlops_out_write(planning, &made_5.output);
+    dmlops_out_write(planning, &made_5.coordinates);
     dmlops_out_share(planning);
     for (int64_t stage = 0; stage < 3; ++stage) {
         dmlops_plan_Groups groups = dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1);
         dmlops_out_define(planning, "", "STAGE", stage);
-        dmlops_plan_Dimension_10 made_5 = dmlops_plan_dimensions(planning, &loops);
+        dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &loops);
         dmlops_plan_NonzeroParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -25621,7 +25678,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.rowStride = told->coordinates.strides.items[dmlops_item(planning, -2, told->coordinates.strides.count)];
         params.columnStride = told->coordinates.strides.items[dmlops_item(planning, -1,
             told->coordinates.strides.count)];
-        params.dimensions = made_5;
+        params.dimensions = made_6;
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, stage > 0);
     }
@@ -25679,10 +25736,14 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "VECTOR", (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_plan_Tensor following = told->next_state;
-    dmlops_out_read(planning, &told->state.buffer);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_out_write(planning, following.is_present ? &following.buffer : &told->output.buffer);
-    dmlops_plan_Dimension_10 made_7 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_PhiloxResources made_7;
+    made_7.state = told->state.buffer;
+    made_7.output = told->output.buffer;
+    made_7.next_state = *(following.is_present ? &following.buffer : &told->output.buffer);
+    dmlops_out_read(planning, &made_7.state);
+    dmlops_out_write(planning, &made_7.output);
+    dmlops_out_write(planning, &made_7.next_state);
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &loops);
     dmlops_plan_PhiloxParams params;
     params.count = count;
     params.groupColumns = groups.columns;
@@ -25691,7 +25752,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.outputStateGiven = (int64_t)following.is_present;
     params.outputStateStride = following.is_present ? following.strides.items[dmlops_item(planning, -1,
         following.strides.count)] : 0;
-    params.dimensions = made_7;
+    params.dimensions = made_8;
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -25883,8 +25944,11 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     if (parts == 1) {
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_write(planning, &told->output.buffer);
+        dmlops_plan_ReduceResources made_5;
+        made_5.input = told->input.buffer;
+        made_5.output = told->output.buffer;
+        dmlops_out_read(planning, &made_5.input);
+        dmlops_out_write(planning, &made_5.output);
         dmlops_plan_dispatch_sets(planning, &sets, sets.extent, count, vector, told->is_each ? -1 : 0);
         return;
     }
@@ -25892,45 +25956,51 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     int64_t state = (told->chooses || told->shifts) ? dmlops_multiply(2, word) : word;
     dmlops_plan_Buffer partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(sets.number, parts),
         state), 0);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_write(planning, &partials);
+    dmlops_plan_ReduceResources made_6;
+    made_6.input = told->input.buffer;
+    made_6.output = partials;
+    dmlops_out_read(planning, &made_6.input);
+    dmlops_out_write(planning, &made_6.output);
     dmlops_plan_dispatch_sets(planning, &sets, extent, count, vector, 1);
-    dmlops_plan_int_8 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < kept.count; ++each_6) {
-        const dmlops_plan_Loop* loop = &kept.items[each_6];
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, loop->size);
+    dmlops_plan_int_8 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < kept.count; ++each_8) {
+        const dmlops_plan_Loop* loop = &kept.items[each_8];
+        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop->size);
     }
-    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_5);
+    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_7);
     dmlops_plan_Loop_16 places;
     places.count = 0;
     for (int64_t place = 0; place < kept.count; ++place) {
         const dmlops_plan_Loop* loop = &kept.items[place];
-        dmlops_plan_int_8 made_7;
-        made_7.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, order.items[dmlops_item(planning, place,
+        dmlops_plan_int_8 made_9;
+        made_9.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_9, made_9.count, order.items[dmlops_item(planning, place,
             order.count)]);
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_8_insert(planning, &made_9, made_9.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_Loop made_8;
-        made_8.size = loop->size;
-        made_8.strides = made_7;
-        dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_8);
+        dmlops_plan_Loop made_10;
+        made_10.size = loop->size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_10);
     }
-    dmlops_out_read(planning, &partials);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_plan_Loop_16 made_9;
-    made_9.count = 0;
-    dmlops_plan_int_8 made_10;
-    made_10.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_10, made_10.count, sets.number);
-    dmlops_plan_int_8_insert(planning, &made_10, made_10.count, 0);
-    dmlops_plan_Loop made_11;
-    made_11.size = parts;
-    made_11.strides = made_10;
-    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_11);
-    dmlops_plan_Sets made_12 = dmlops_plan_sets_of(planning, &places, &made_9);
-    dmlops_plan_dispatch_sets(planning, &made_12, parts, count, 1, 2);
+    dmlops_plan_ReduceResources made_11;
+    made_11.input = partials;
+    made_11.output = told->output.buffer;
+    dmlops_out_read(planning, &made_11.input);
+    dmlops_out_write(planning, &made_11.output);
+    dmlops_plan_Loop_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_int_8 made_13;
+    made_13.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, sets.number);
+    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_Loop made_14;
+    made_14.size = parts;
+    made_14.strides = made_13;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
+    dmlops_plan_Sets made_15 = dmlops_plan_sets_of(planning, &places, &made_12);
+    dmlops_plan_dispatch_sets(planning, &made_15, parts, count, 1, 2);
 }
 
 /* A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole set. */
@@ -26045,9 +26115,14 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
         dmlops_plan_define_tensor(planning, &told->input);
         dmlops_plan_define_tensor(planning, &told->output);
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_write(planning, &told->output.buffer);
+        dmlops_plan_Buffer nothing = told->input.buffer;
+        dmlops_plan_ScanResources made_4;
+        made_4.input = told->input.buffer;
+        made_4.starts = nothing;
+        made_4.output = told->output.buffer;
+        dmlops_out_read(planning, &made_4.input);
+        dmlops_out_read(planning, &made_4.starts);
+        dmlops_out_write(planning, &made_4.output);
         dmlops_plan_Segments whole;
         whole.length = length;
         whole.segment = length;
@@ -26062,101 +26137,113 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         return;
     }
     int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (told->input.bits == 64) ? 8 : 4);
-    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, size, 0);
     dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, size, 0);
-    dmlops_plan_Buffer totals = made_4;
-    dmlops_plan_Buffer starts = made_5;
+    dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, size, 0);
+    dmlops_plan_Buffer totals = made_5;
+    dmlops_plan_Buffer starts = made_6;
     int64_t following = segments;
     dmlops_plan_Loop_16 dense;
     dense.count = 0;
     for (int64_t place = 0; place < loops.count; ++place) {
         dmlops_plan_Loop loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1),
             place), loops.count)];
-        dmlops_plan_int_8 made_6;
-        made_6.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, loop.strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_8 made_7;
+        made_7.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
             loop.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, following);
-        dmlops_plan_Loop made_7;
-        made_7.size = loop.size;
-        made_7.strides = made_6;
-        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_7);
+        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, following);
+        dmlops_plan_Loop made_8;
+        made_8.size = loop.size;
+        made_8.strides = made_7;
+        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_8);
         following = dmlops_multiply(following, loop.size);
     }
-    dmlops_plan_int_8 made_8;
-    made_8.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, 1);
-    dmlops_plan_Loop made_9;
-    made_9.size = segments;
-    made_9.strides = made_8;
-    dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_9);
+    dmlops_plan_int_8 made_9;
+    made_9.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_8_insert(planning, &made_9, made_9.count, 1);
+    dmlops_plan_Loop made_10;
+    made_10.size = segments;
+    made_10.strides = made_9;
+    dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_10);
     dmlops_plan_Lines packed;
     packed.start = 0;
     packed.step = 1;
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_write(planning, &totals);
-    dmlops_plan_Segments made_10;
-    made_10.length = length;
-    made_10.segment = segment;
-    made_10.source = source;
-    made_10.target = packed;
-    made_10.is_exclusive = 0;
-    made_10.is_grouped = 1;
-    made_10.totals = 1;
-    made_10.started = 0;
-    made_10.waits = 0;
-    dmlops_plan_dispatch_pass(planning, &made_10, &dense);
+    dmlops_plan_ScanResources made_11;
+    made_11.input = told->input.buffer;
+    made_11.starts = told->input.buffer;
+    made_11.output = totals;
+    dmlops_out_read(planning, &made_11.input);
+    dmlops_out_read(planning, &made_11.starts);
+    dmlops_out_write(planning, &made_11.output);
+    dmlops_plan_Segments made_12;
+    made_12.length = length;
+    made_12.segment = segment;
+    made_12.source = source;
+    made_12.target = packed;
+    made_12.is_exclusive = 0;
+    made_12.is_grouped = 1;
+    made_12.totals = 1;
+    made_12.started = 0;
+    made_12.waits = 0;
+    dmlops_plan_dispatch_pass(planning, &made_12, &dense);
     dmlops_plan_define_scratch(planning, told->input.macro, &told->input);
     dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
-    dmlops_out_read(planning, &totals);
-    dmlops_out_read(planning, &totals);
-    dmlops_out_write(planning, &starts);
+    dmlops_plan_ScanResources made_13;
+    made_13.input = totals;
+    made_13.starts = totals;
+    made_13.output = starts;
+    dmlops_out_read(planning, &made_13.input);
+    dmlops_out_read(planning, &made_13.starts);
+    dmlops_out_write(planning, &made_13.output);
     dmlops_plan_Loop_16 each;
     each.count = 0;
-    dmlops_plan_int_8 made_11;
-    made_11.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_11, made_11.count, segments);
-    dmlops_plan_int_8_insert(planning, &made_11, made_11.count, segments);
-    dmlops_plan_Loop made_12;
-    made_12.size = count;
-    made_12.strides = made_11;
-    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_12);
-    dmlops_plan_int_8 made_13;
-    made_13.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
-    dmlops_plan_Loop made_14;
-    made_14.size = 1;
-    made_14.strides = made_13;
-    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_14);
-    dmlops_plan_Segments made_15;
-    made_15.length = segments;
-    made_15.segment = segments;
-    made_15.source = packed;
-    made_15.target = packed;
-    made_15.is_exclusive = 1;
-    made_15.is_grouped = 1;
-    made_15.totals = 0;
-    made_15.started = 0;
-    made_15.waits = 1;
-    dmlops_plan_dispatch_pass(planning, &made_15, &each);
-    dmlops_plan_define_tensor(planning, &told->input);
-    dmlops_plan_define_tensor(planning, &told->output);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &starts);
-    dmlops_out_write(planning, &told->output.buffer);
+    dmlops_plan_int_8 made_14;
+    made_14.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_int_8_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_Loop made_15;
+    made_15.size = count;
+    made_15.strides = made_14;
+    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_15);
     dmlops_plan_int_8 made_16;
     made_16.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, 0);
+    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, 0);
     dmlops_plan_Loop made_17;
-    made_17.size = segments;
+    made_17.size = 1;
     made_17.strides = made_16;
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_17);
+    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_17);
+    dmlops_plan_Segments made_18;
+    made_18.length = segments;
+    made_18.segment = segments;
+    made_18.source = packed;
+    made_18.target = packed;
+    made_18.is_exclusive = 1;
+    made_18.is_grouped = 1;
+    made_18.totals = 0;
+    made_18.started = 0;
+    made_18.waits = 1;
+    dmlops_plan_dispatch_pass(planning, &made_18, &each);
+    dmlops_plan_define_tensor(planning, &told->input);
+    dmlops_plan_define_tensor(planning, &told->output);
+    dmlops_plan_ScanResources made_19;
+    made_19.input = told->input.buffer;
+    made_19.starts = starts;
+    made_19.output = told->output.buffer;
+    dmlops_out_read(planning, &made_19.input);
+    dmlops_out_read(planning, &made_19.starts);
+    dmlops_out_write(planning, &made_19.output);
+    dmlops_plan_int_8 made_20;
+    made_20.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_8_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_Loop made_21;
+    made_21.size = segments;
+    made_21.strides = made_20;
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_21);
     dmlops_plan_Segments last;
     last.length = length;
     last.segment = segment;
@@ -26240,37 +26327,43 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_plan_define_moved(planning, &told->updates);
     dmlops_plan_define_moved(planning, &told->output);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &told->indices.buffer);
-    dmlops_out_read(planning, &told->updates.buffer);
     dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), 1);
-    dmlops_out_write(planning, &made_10);
-    dmlops_out_write(planning, &told->output.buffer);
+    dmlops_plan_ScatterResources made_11;
+    made_11.input = told->input.buffer;
+    made_11.indices = told->indices.buffer;
+    made_11.updates = told->updates.buffer;
+    made_11.winners = made_10;
+    made_11.output = told->output.buffer;
+    dmlops_out_read(planning, &made_11.input);
+    dmlops_out_read(planning, &made_11.indices);
+    dmlops_out_read(planning, &made_11.updates);
+    dmlops_out_write(planning, &made_11.winners);
+    dmlops_out_write(planning, &made_11.output);
     dmlops_out_share(planning);
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &outputs);
-    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &updates);
-    dmlops_plan_Dimension_10 output_dimensions = made_11;
-    dmlops_plan_Dimension_10 update_dimensions = made_12;
+    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &outputs);
+    dmlops_plan_Dimension_10 made_13 = dmlops_plan_dimensions(planning, &updates);
+    dmlops_plan_Dimension_10 output_dimensions = made_12;
+    dmlops_plan_Dimension_10 update_dimensions = made_13;
     for (int64_t writes = 0; writes < 2; ++writes) {
         int64_t count = dmlops_plan_element_count(planning, (writes == 1) ? &told->output.sizes : &told->updates.sizes);
         dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
         dmlops_out_define(planning, "", "WRITES", writes);
-        dmlops_plan_ScatterLookup_8 made_13;
-        made_13.count = 0;
-        for (int64_t each_14 = 0; each_14 < movement.lookups.count; ++each_14) {
-            const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_14];
-            dmlops_plan_ScatterLookup made_15;
-            made_15.size = lookup->size;
-            made_15.outputStride = lookup->stride;
-            made_15.indicesOffset = lookup->offset;
-            dmlops_plan_ScatterLookup_8_insert(planning, &made_13, made_13.count, &made_15);
+        dmlops_plan_ScatterLookup_8 made_14;
+        made_14.count = 0;
+        for (int64_t each_15 = 0; each_15 < movement.lookups.count; ++each_15) {
+            const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_15];
+            dmlops_plan_ScatterLookup made_16;
+            made_16.size = lookup->size;
+            made_16.outputStride = lookup->stride;
+            made_16.indicesOffset = lookup->offset;
+            dmlops_plan_ScatterLookup_8_insert(planning, &made_14, made_14.count, &made_16);
         }
         dmlops_plan_ScatterParams params;
         params.count = count;
         params.groupColumns = groups.columns;
         params.dimensions = output_dimensions;
         params.updatesDimensions = update_dimensions;
-        params.lookups = made_13;
+        params.lookups = made_14;
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
@@ -26339,14 +26432,22 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         threads)));
     dmlops_out_define(planning, "", "RANK", loops.count);
     dmlops_out_define(planning, "", "NUM_THREADS", threads);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &nothing);
-    dmlops_out_read(planning, &nothing);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_out_write(planning, &told->indices.buffer);
-    dmlops_out_write(planning, &nothing);
-    dmlops_out_write(planning, &nothing);
-    dmlops_plan_Dimension_10 made_2 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_TopKResources made_2;
+    made_2.input = told->input.buffer;
+    made_2.keys = nothing;
+    made_2.places = nothing;
+    made_2.output = told->output.buffer;
+    made_2.indices = told->indices.buffer;
+    made_2.keptKeys = nothing;
+    made_2.keptPlaces = nothing;
+    dmlops_out_read(planning, &made_2.input);
+    dmlops_out_read(planning, &made_2.keys);
+    dmlops_out_read(planning, &made_2.places);
+    dmlops_out_write(planning, &made_2.output);
+    dmlops_out_write(planning, &made_2.indices);
+    dmlops_out_write(planning, &made_2.keptKeys);
+    dmlops_out_write(planning, &made_2.keptPlaces);
+    dmlops_plan_Dimension_10 made_3 = dmlops_plan_dimensions(planning, &loops);
     dmlops_plan_TopKParams params;
     params.count = lines;
     params.groupColumns = groups.columns;
@@ -26358,7 +26459,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
     params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
     params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-    params.dimensions = made_2;
+    params.dimensions = made_3;
     dmlops_put_TopKParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -26470,13 +26571,21 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_out_define(planning, "", "MERGES", (int64_t)is_merging);
         dmlops_out_define(planning, "", "LAST", (int64_t)is_last);
         dmlops_out_define(planning, "", "RANK", is_merging ? line_dimensions.count : tile_dimensions.count);
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_read(planning, &read_keys);
-        dmlops_out_read(planning, &read_places);
-        dmlops_out_write(planning, &told->output.buffer);
-        dmlops_out_write(planning, &told->indices.buffer);
-        dmlops_out_write(planning, &keys);
-        dmlops_out_write(planning, &places);
+        dmlops_plan_TopKResources made_15;
+        made_15.input = told->input.buffer;
+        made_15.keys = read_keys;
+        made_15.places = read_places;
+        made_15.output = told->output.buffer;
+        made_15.indices = told->indices.buffer;
+        made_15.keptKeys = keys;
+        made_15.keptPlaces = places;
+        dmlops_out_read(planning, &made_15.input);
+        dmlops_out_read(planning, &made_15.keys);
+        dmlops_out_read(planning, &made_15.places);
+        dmlops_out_write(planning, &made_15.output);
+        dmlops_out_write(planning, &made_15.indices);
+        dmlops_out_write(planning, &made_15.keptKeys);
+        dmlops_out_write(planning, &made_15.keptPlaces);
         dmlops_plan_TopKParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -26498,14 +26607,14 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         read_places = places;
         is_merging = 1;
         is_done = is_last;
-        int64_t made_15 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_16 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_17 = dmlops_multiply(2, span);
-        int64_t made_18 = dmlops_subtract(1, turn);
-        runs = made_15;
-        kept = made_16;
-        span = made_17;
-        turn = made_18;
+        int64_t made_16 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_17 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_18 = dmlops_multiply(2, span);
+        int64_t made_19 = dmlops_subtract(1, turn);
+        runs = made_16;
+        kept = made_17;
+        span = made_18;
+        turn = made_19;
     }
 }
 

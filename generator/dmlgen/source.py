@@ -128,7 +128,7 @@ def load(path: Path, root: Path) -> Node:
 
     Raises SpecError with every fault that can be told without guessing.
     """
-    return parse(_read(path, root), path.as_posix())
+    return parse(read(path, root), path.as_posix())
 
 
 def parse(data: bytes, file: str) -> Node:
@@ -156,7 +156,9 @@ def parse(data: bytes, file: str) -> Node:
     return root
 
 
-def _read(path: Path, root: Path) -> bytes:
+def read(path: Path, root: Path) -> bytes:
+    """The bytes of the file, or so many that it is too large. Raises SpecError like `load`."""
+
     def refuse(code: str, message: str) -> SpecError:
         return SpecError([Finding(Position(path.as_posix()), code, message)])
 

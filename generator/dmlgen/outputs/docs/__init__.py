@@ -8,7 +8,7 @@ from typing import Any
 
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
-from dmlgen.outputs import c, counterparts, hlsl, hlsl_definition, python
+from dmlgen.outputs import c, counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.docs import interface, search, support
 from dmlgen.outputs.docs.formula import code
@@ -38,7 +38,7 @@ class _Site:
     def __init__(self, registry: Registry, templates: Templates, matrices: Mapping[str, bytes]) -> None:
         self._registry = registry
         self._templates = templates
-        shaders = hlsl.render(registry, templates) | hlsl_definition.render(registry, templates)
+        shaders = hlsl.render(registry, templates) | definition.render(registry, templates)
         self._operators = Operators(registry, matrices, shaders)
         self._names = _names_of(registry)
         self._files: dict[str, bytes] = {}
@@ -60,7 +60,7 @@ class _Site:
                 words,
                 level=level,
                 carried=next((one for one in registry.levels[level.ordinal :] if one.in_box), None),
-                new=[operator for operator in registry.operators if operator.since is level],
+                new=[operator for operator in registry.operators if operator.since == level],
                 changed=_changed(registry, self._operators.changes, level),
                 enumerators=_enumerators(registry, level),
             )
@@ -245,7 +245,7 @@ def _changed(
         (registry.operator[name], change.news)
         for name, history in changes.items()
         for change in history
-        if change.level is level and registry.operator[name].since is not level
+        if change.level == level and registry.operator[name].since != level
     ]
 
 
