@@ -61,7 +61,7 @@
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channels;
+    int channelAxis;
     int inputs;
 };
 
@@ -569,7 +569,7 @@ int Zero2(int d, int i)
 
 int Weight(List at, int k, List w)
 {
-    return (Filter(at, k, w) - Zero2(channels, Entry(at, 1)));
+    return (Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1)));
 }
 
 bool Hits(List at, List w)
