@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dmlops
+from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans import sliding
 from gpu_device import device, run_in_guard_zones
@@ -185,6 +186,13 @@ def test_what_is_slid() -> None:
         assert [("WINDOW_RANK" in step.defines) for step in steps] == [True] or name in BY_DEFINITION, name
 
 
+def test_c_plans_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    large = channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
+    for name, desc in (CASES | CONVOLUTIONS | {"large": large}).items():
+        assert library.plan(desc) == expected(desc), name
+
+
 def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
     """Numbers, the same along dimensions of stride 0."""
     strides = zip(tensor.Sizes, tensor.element_strides, strict=True)
@@ -205,10 +213,10 @@ def check(device: Any, desc: Any, **special: float) -> None:
         inputs[name] = np.where(
             rng.random(inputs[name].shape) < 0.05, inputs[name].dtype.type(value), inputs[name]
         )
-    expected = reference.run(desc, inputs)
+    wanted = reference.run(desc, inputs)
     found = run_in_guard_zones(device, desc, inputs)
     again = gpu.run(desc, inputs, device)
-    for name, result in expected.items():
+    for name, result in wanted.items():
         tolerance = 2e-3 if result.dtype == np.float16 else 4e-6
         if result.dtype.kind != "f" or type(desc).__name__.startswith("Max"):
             np.testing.assert_array_equal(found[name], result)
