@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dmlgen.expr import ir
-from dmlgen.expr.define import ALWAYS, signature
+from dmlgen.expr.define import ALWAYS
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.docs.formula import Formulas, Source, code, names_in
 from dmlgen.registry import Operator
