@@ -98,7 +98,8 @@ def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str
 def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
     """An expression after `lead`: its longest bracket gets lines of its own, or one that is put around it."""
     start, stop = _longest_bracket(code)
-    if lead and (start == stop or len(_pieces(code)) > 1):
+    fits = start < stop and len(indent) + len(lead) + start <= WIDTH
+    if lead and (not fits or len(_pieces(code)) > 1):
         yield f"{indent}{lead}("
         yield from _laid(code, f"{indent}    ")
         yield f"{indent}){end}"
@@ -129,7 +130,7 @@ def _texts(code: str, indent: str) -> Iterator[str]:
 def _pieces(code: str) -> list[str]:
     """The pieces of an expression, each with the comma behind it or the operator before it."""
     flat = _flat(code)
-    for split in (_LOOP if _LOOP.search(flat) else _COMMA, *_OPERATORS):
+    for split in (_LOOP if _LOOP.search(f" {flat}") else _COMMA, *_OPERATORS):
         places = [one.start() for one in split.finditer(flat)]
         if places:
             return [code[start + 1 : stop] for start, stop in pairwise([-1, *places, len(code)])]
