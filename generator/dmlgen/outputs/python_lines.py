@@ -97,9 +97,9 @@ def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str
 
 def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
     """An expression after `lead`: its longest bracket gets lines of its own, or one that is put around it."""
-    start, stop = _longest_bracket(code)
-    fits = start < stop and len(indent) + len(lead) + start <= WIDTH
-    if lead and (not fits or len(_pieces(code)) > 1):
+    room = WIDTH - len(indent) - len(lead)
+    start, stop = _longest_bracket(code, room)
+    if lead and (start == stop or start > room or len(_pieces(code)) > 1):
         yield f"{indent}{lead}("
         yield from _laid(code, f"{indent}    ")
         yield f"{indent}){end}"
@@ -150,7 +150,8 @@ def _flat(code: str) -> str:
     return "".join(characters)
 
 
-def _longest_bracket(code: str) -> tuple[int, int]:
-    """Where the inside of the longest outermost bracket begins and ends."""
+def _longest_bracket(code: str, room: int) -> tuple[int, int]:
+    """Where the inside of the longest outermost bracket begins and ends, if possible of one that opens in so
+    many columns."""
     inside = [found.span(1) for found in re.finditer(r"[(\[{](_*)(?=[)\]}])", _flat(code))]
-    return max(inside, key=lambda one: one[1] - one[0], default=(0, 0))
+    return max(inside, key=lambda one: (one[0] <= room, one[1] - one[0]), default=(0, 0))
