@@ -8268,7 +8268,7 @@ static const dmlops_rule dmlops_element_wise_quantize_linear_rules[] = {
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {3, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 22, 17, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 35, 17, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", dmlops_same_DataType, 0, 53, {2, 3}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", dmlops_same_DataType, 0, 53, {2, 3}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {3, 0}, 0, 0},
@@ -8694,11 +8694,11 @@ static const uint8_t dmlops_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     12 /* GroupCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION-group-count: GroupCount >= 1 */
+    /* DML-CONVOLUTION-group-count-range: GroupCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(GroupCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     7 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION-strides: Strides[d] >= 1 */
+    /* DML-CONVOLUTION-strides-range: Strides[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -8706,7 +8706,7 @@ static const uint8_t dmlops_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* d */,
     8 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION-dilations: Dilations[d] >= 1 */
+    /* DML-CONVOLUTION-dilations-range: Dilations[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -8861,9 +8861,9 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
     {"DML-CONVOLUTION-dimension-count", dmlops_by_program, 14, 9, {0, 0}, 0, 1},
-    {"DML-CONVOLUTION-group-count", dmlops_by_program, 35, 32, {1, 0}, 1, 0},
-    {"DML-CONVOLUTION-strides", dmlops_by_program, 45, 42, {2, 0}, 1, 0},
-    {"DML-CONVOLUTION-dilations", dmlops_by_program, 68, 65, {3, 0}, 1, 0},
+    {"DML-CONVOLUTION-group-count-range", dmlops_by_program, 35, 32, {1, 0}, 1, 0},
+    {"DML-CONVOLUTION-strides-range", dmlops_by_program, 45, 42, {2, 0}, 1, 0},
+    {"DML-CONVOLUTION-dilations-range", dmlops_by_program, 68, 65, {3, 0}, 1, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {1, 0}, 0, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {2, 0}, 0, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {3, 0}, 0, 0},
@@ -12267,7 +12267,7 @@ static const uint8_t dmlops_resample_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ScaleCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     4 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -12290,7 +12290,7 @@ static const dmlops_phrase dmlops_resample_phrases[] = {
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE-scale-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -13458,7 +13458,7 @@ static const uint8_t dmlops_resample1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     4 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE1-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE1-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -13481,7 +13481,7 @@ static const dmlops_phrase dmlops_resample1_phrases[] = {
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE1-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE1-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -13874,11 +13874,11 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     10 /* GroupCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION_INTEGER-group-count: GroupCount >= 1 */
+    /* DML-CONVOLUTION_INTEGER-group-count-range: GroupCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(GroupCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     6 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION_INTEGER-strides: Strides[d] >= 1 */
+    /* DML-CONVOLUTION_INTEGER-strides-range: Strides[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -13886,7 +13886,7 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* d */,
     7 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION_INTEGER-dilations: Dilations[d] >= 1 */
+    /* DML-CONVOLUTION_INTEGER-dilations-range: Dilations[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -14026,12 +14026,12 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
 };
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
-    {"DML-CONVOLUTION_INTEGER-group-count", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 413, {2, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 413, {4, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 420, {3, 1}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-strides", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-dilations", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {1, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {3, 2}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
@@ -14070,11 +14070,11 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     15 /* GroupCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-group-count: GroupCount >= 1 */
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range: GroupCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(GroupCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     11 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-strides: Strides[d] >= 1 */
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range: Strides[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -14082,7 +14082,7 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* d */,
     12 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-dilations: Dilations[d] >= 1 */
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range: Dilations[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -14283,12 +14283,12 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
 };
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {3, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {6, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {2, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {5, 3}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
@@ -14895,7 +14895,7 @@ static const uint8_t dmlops_resample_grad_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputGradientTensor),
     4 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE_GRAD-scales: Scales[i] >= 0.0 */
+    /* DML-RESAMPLE_GRAD-scales-range: Scales[i] >= 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -14918,7 +14918,7 @@ static const dmlops_phrase dmlops_resample_grad_phrases[] = {
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE_GRAD-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE_GRAD-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -16490,7 +16490,7 @@ static const uint8_t dmlops_resample2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     5 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE2-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE2-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -16513,7 +16513,7 @@ static const dmlops_phrase dmlops_resample2_phrases[] = {
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE2-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE2-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE2-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -16537,7 +16537,7 @@ static const uint8_t dmlops_resample_grad1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputGradientTensor),
     5 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE_GRAD1-scales: Scales[i] >= 0.0 */
+    /* DML-RESAMPLE_GRAD1-scales-range: Scales[i] >= 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -16560,7 +16560,7 @@ static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE_GRAD1-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE_GRAD1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD1-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -16620,7 +16620,7 @@ static const dmlops_member dmlops_multihead_attention_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention_code[] = {
     16 /* HeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION-head-count: HeadCount >= 1 */
+    /* DML-MULTIHEAD_ATTENTION-head-count-range: HeadCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(HeadCount),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER, 3 /* StackedQueryKeyTensor */, DMLOPS_BIT_MEMBER,
@@ -17400,7 +17400,7 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be %v (batch, HeadCount, total sequence, head size of the values)"},
 };
 static const dmlops_rule dmlops_multihead_attention_rules[] = {
-    {"DML-MULTIHEAD_ATTENTION-head-count", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-head-count-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION-query-given", dmlops_by_program, 17, 10, {1, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-key-given", dmlops_by_program, 36, 25, {2, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-value-given", dmlops_by_program, 55, 48, {3, 0}, 0, 0},
@@ -18364,11 +18364,11 @@ static const dmlops_member dmlops_multihead_attention1_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention1_code[] = {
     17 /* QueryHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-query-head-count: QueryHeadCount >= 1 */
+    /* DML-MULTIHEAD_ATTENTION1-query-head-count-range: QueryHeadCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
     18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-key-value-head-count: KeyValueHeadCount >= 1 */
+    /* DML-MULTIHEAD_ATTENTION1-key-value-head-count-range: KeyValueHeadCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
     17 /* QueryHeadCount */, DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
@@ -19272,8 +19272,8 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, total sequence, head size of the values)"},
 };
 static const dmlops_rule dmlops_multihead_attention1_rules[] = {
-    {"DML-MULTIHEAD_ATTENTION1-query-head-count", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count", dmlops_by_program, 13, 10, {1, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-head-count-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", dmlops_by_program, 13, 10, {1, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION1-head-groups", dmlops_by_program, 25, 20, {2, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION1-query-given", dmlops_by_program, 45, 38, {3, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-key-given", dmlops_by_program, 64, 53, {4, 0}, 0, 0},
@@ -19558,7 +19558,7 @@ static const uint8_t dmlops_resample3_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     5 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE3-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE3-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -19581,7 +19581,7 @@ static const dmlops_phrase dmlops_resample3_phrases[] = {
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE3-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE3-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE3-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -20624,7 +20624,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_THRESHOLD-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has FLOAT32 scales, other input scales of its own type).",
-    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", "ZeroPointTensor has the data type of OutputTensor.",
+    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", "ZeroPointTensor has the data type of OutputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "ScaleTensor, ZeroPointTensor and OutputTensor have the sizes of InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
@@ -20692,9 +20692,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_THRESHOLDED_RELU-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-CONVOLUTION-same-rank", "FilterTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-CONVOLUTION-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-CONVOLUTION-group-count", "GroupCount is at least 1 (the channels are divided by it).",
-    "DML-CONVOLUTION-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
-    "DML-CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
+    "DML-CONVOLUTION-group-count-range", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-CONVOLUTION-strides-range", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-CONVOLUTION-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION-same-type", "FilterTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
     "DML-CONVOLUTION-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction is FORWARD; InputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction differs from FORWARD (the filters of all groups cover the input's channels).",
@@ -20933,7 +20933,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ONE_HOT-indices-sizes", "IndicesTensor.Sizes follows from other members: each sequence along Axis has one index.",
     "DML-RESAMPLE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE-scale-count", "ScaleCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -21036,7 +21036,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
     "DML-RESAMPLE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE1-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE1-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE1-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -21062,9 +21062,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "One for all of the output, or one for each row.",
     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "One for all of the output, or one for each row.",
     "DML-CONVOLUTION_INTEGER-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-CONVOLUTION_INTEGER-group-count", "GroupCount is at least 1 (the channels are divided by it).",
-    "DML-CONVOLUTION_INTEGER-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
-    "DML-CONVOLUTION_INTEGER-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
+    "DML-CONVOLUTION_INTEGER-group-count-range", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-CONVOLUTION_INTEGER-strides-range", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-CONVOLUTION_INTEGER-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
@@ -21077,9 +21077,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "FilterTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-rank-zero-points", "FilterZeroPointTensor has as many dimensions as InputZeroPointTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "GroupCount is at least 1 (the channels are divided by it).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
@@ -21149,7 +21149,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-NONZERO_COORDINATES-coordinates-columns", "A row has a coordinate for each dimension that counts.",
     "DML-RESAMPLE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-RESAMPLE_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
-    "DML-RESAMPLE_GRAD-scales", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
+    "DML-RESAMPLE_GRAD-scales-range", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
     "DML-RESAMPLE_GRAD-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate).",
     "DML-RESAMPLE_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-SLICE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
@@ -21293,19 +21293,19 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_HARDMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-RESAMPLE2-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE2-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE2-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE2-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE2-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE2-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-RESAMPLE_GRAD1-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-RESAMPLE_GRAD1-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
-    "DML-RESAMPLE_GRAD1-scales", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
+    "DML-RESAMPLE_GRAD1-scales-range", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
     "DML-RESAMPLE_GRAD1-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate).",
     "DML-RESAMPLE_GRAD1-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-DIAGONAL_MATRIX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-DIAGONAL_MATRIX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-DIAGONAL_MATRIX1-value-data-type", "ValueDataType equals OutputTensor.DataType.",
     "DML-DIAGONAL_MATRIX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-MULTIHEAD_ATTENTION-head-count", "HeadCount is at least 1 (hidden sizes are divided by it).",
+    "DML-MULTIHEAD_ATTENTION-head-count-range", "HeadCount is at least 1 (hidden sizes are divided by it).",
     "DML-MULTIHEAD_ATTENTION-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
     "DML-MULTIHEAD_ATTENTION-value-given", "ValueTensor is given with KeyTensor or StackedQueryKeyTensor, and absent without them.",
@@ -21391,8 +21391,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-MULTIHEAD_ATTENTION1-query-head-count", "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
-    "DML-MULTIHEAD_ATTENTION1-key-value-head-count", "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
+    "DML-MULTIHEAD_ATTENTION1-query-head-count-range", "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
+    "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
     "DML-MULTIHEAD_ATTENTION1-head-groups", "QueryHeadCount is a multiple of KeyValueHeadCount (each key and value head serves as many query heads).",
     "DML-MULTIHEAD_ATTENTION1-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION1-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
@@ -21440,7 +21440,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-DEQUANTIZE-zero-point-type", "QuantizationTensors has the data type of InputTensor (as in ELEMENT_WISE_DEQUANTIZE_LINEAR).",
     "DML-RESAMPLE3-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE3-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE3-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE3-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE3-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE3-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-FOLD-spatial-dimensions", "OutputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",

@@ -109,6 +109,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _places(registry, operator)
     yield from _activated_rows(registry, operator)
     yield from _in_place(operator)
+    yield from _absent(operator)
     inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
@@ -179,6 +180,20 @@ def _in_place(operator: Operator) -> Iterator[Finding]:
                 "an intermediate tensor may read it anywhere"
             )
             yield Finding(operator.position, "in-place", message)
+
+
+def _absent(operator: Operator) -> Iterator[Finding]:
+    """Optional tensors that a definition reads, though neither it nor a rule asks whether they are there."""
+    if operator.defines is None:
+        return
+    parts = [part for value in operator.defines.whole for part in walk_through(value)]
+    demands = [check.condition for rule in operator.rules for check in rule.checks]
+    asked = {part.item for part in (*parts, *demands) if isinstance(part, ir.Present)}
+    read = {part.tensor.name for part in parts if isinstance(part, ir.Load)}
+    for member in operator.tensors:
+        if member.optional and member.name in read and ir.Tensor(member.name) not in asked:
+            message = f"{member.name} may be absent; its elements are read only where present({member.name})"
+            yield Finding(operator.places.get("compute", operator.position), "read-of-absent", message)
 
 
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:

@@ -231,6 +231,8 @@ def _hidden_fault(position: Position, char: str) -> Finding:
     return Finding(position, "hidden-character", f"U+{ord(char):04X} ({name.lower()}) is not allowed here")
 
 
+_IN_BRACES = "; in {...} a text with commas, brackets or braces stands in quotes, or on lines of its own"
+
 _WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
@@ -324,7 +326,9 @@ class _Builder:
     def typed(self, event: Any, text: str) -> Value:
         """The value of a plain scalar."""
         if not text:
-            self.report(event, "empty-value", "the value is missing; expected a value, or null")
+            in_braces = self.text[event.start_mark.index :].lstrip()[:1] in (",", "}")
+            message = "the value is missing; expected a value, or null"
+            self.report(event, "empty-value", message + (_IN_BRACES if in_braces else ""))
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.fullmatch(text):

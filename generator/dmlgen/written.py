@@ -542,9 +542,14 @@ class Operator(Record):
     """An operator."""
 
     operator: Annotated[UpperName, "Name without DML_OPERATOR_."]
-    like: Annotated[SharedFile, "A file of specs/shared whose entries this operator takes over."] | None = (
-        None
-    )
+    like: (
+        Annotated[
+            SharedFile,
+            "A file of specs/shared whose entries this operator takes over. It adds to rules, infers, data, "
+            "examples, errata, let and compute; any other key that it has itself replaces the shared one.",
+        ]
+        | None
+    ) = None
     value: Annotated[int, Range(1, 65535), "Value in DML_OPERATOR_TYPE."]
     since: Level
     struct_since: (

@@ -1319,7 +1319,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ScaleTensor.DataType == InputTensor.DataType, when InputTensor.DataType != INT32",
         ),
         _text(
-            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output",
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point",
             "ELEMENT_WISE_QUANTIZE_LINEAR",
             "ZeroPointTensor has the data type of OutputTensor.",
             "docs",
@@ -2013,7 +2013,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount - 2",
         ),
         _text(
-            "DML-CONVOLUTION-group-count",
+            "DML-CONVOLUTION-group-count-range",
             "CONVOLUTION",
             "GroupCount is at least 1 (the channels are divided by it).",
             "docs",
@@ -2023,7 +2023,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "GroupCount >= 1",
         ),
         _text(
-            "DML-CONVOLUTION-strides",
+            "DML-CONVOLUTION-strides-range",
             "CONVOLUTION",
             "Strides[d] is at least 1, for each d (the filter has to move).",
             "docs",
@@ -2033,7 +2033,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Strides[d] >= 1 for d in range(len(Strides))",
         ),
         _text(
-            "DML-CONVOLUTION-dilations",
+            "DML-CONVOLUTION-dilations-range",
             "CONVOLUTION",
             "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
             "docs",
@@ -4814,7 +4814,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ScaleCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE-scales",
+            "DML-RESAMPLE-scales-range",
             "RESAMPLE",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",
@@ -5938,7 +5938,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE1-scales",
+            "DML-RESAMPLE1-scales-range",
             "RESAMPLE1",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",
@@ -6252,7 +6252,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount - 2",
         ),
         _text(
-            "DML-CONVOLUTION_INTEGER-group-count",
+            "DML-CONVOLUTION_INTEGER-group-count-range",
             "CONVOLUTION_INTEGER",
             "GroupCount is at least 1 (the channels are divided by it).",
             "docs",
@@ -6262,7 +6262,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "GroupCount >= 1",
         ),
         _text(
-            "DML-CONVOLUTION_INTEGER-strides",
+            "DML-CONVOLUTION_INTEGER-strides-range",
             "CONVOLUTION_INTEGER",
             "Strides[d] is at least 1, for each d (the filter has to move).",
             "docs",
@@ -6272,7 +6272,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Strides[d] >= 1 for d in range(len(Strides))",
         ),
         _text(
-            "DML-CONVOLUTION_INTEGER-dilations",
+            "DML-CONVOLUTION_INTEGER-dilations-range",
             "CONVOLUTION_INTEGER",
             "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
             "docs",
@@ -6416,7 +6416,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount - 2",
         ),
         _text(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count",
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range",
             "QUANTIZED_LINEAR_CONVOLUTION",
             "GroupCount is at least 1 (the channels are divided by it).",
             "docs",
@@ -6426,7 +6426,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "GroupCount >= 1",
         ),
         _text(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-strides",
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range",
             "QUANTIZED_LINEAR_CONVOLUTION",
             "Strides[d] is at least 1, for each d (the filter has to move).",
             "docs",
@@ -6436,7 +6436,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Strides[d] >= 1 for d in range(len(Strides))",
         ),
         _text(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations",
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range",
             "QUANTIZED_LINEAR_CONVOLUTION",
             "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
             "docs",
@@ -7199,7 +7199,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputGradientTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE_GRAD-scales",
+            "DML-RESAMPLE_GRAD-scales-range",
             "RESAMPLE_GRAD",
             "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
             "docs",
@@ -8808,7 +8808,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE2-scales",
+            "DML-RESAMPLE2-scales-range",
             "RESAMPLE2",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",
@@ -8858,7 +8858,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputGradientTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE_GRAD1-scales",
+            "DML-RESAMPLE_GRAD1-scales-range",
             "RESAMPLE_GRAD1",
             "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
             "docs",
@@ -8928,7 +8928,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes, when present(InputTensor)",
         ),
         _text(
-            "DML-MULTIHEAD_ATTENTION-head-count",
+            "DML-MULTIHEAD_ATTENTION-head-count-range",
             "MULTIHEAD_ATTENTION",
             "HeadCount is at least 1 (hidden sizes are divided by it).",
             "docs",
@@ -10100,7 +10100,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
-            "DML-MULTIHEAD_ATTENTION1-query-head-count",
+            "DML-MULTIHEAD_ATTENTION1-query-head-count-range",
             "MULTIHEAD_ATTENTION1",
             "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
             "docs",
@@ -10110,7 +10110,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "QueryHeadCount >= 1",
         ),
         _text(
-            "DML-MULTIHEAD_ATTENTION1-key-value-head-count",
+            "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range",
             "MULTIHEAD_ATTENTION1",
             "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
             "docs",
@@ -10880,7 +10880,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE3-scales",
+            "DML-RESAMPLE3-scales-range",
             "RESAMPLE3",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",

@@ -293,7 +293,13 @@ class _Definition(_Parser):
                 raise self.fail(
                     node, "expression-type", "a tensor has no parts; write its sizes, T.Sizes[a:b]"
                 )
-            coordinate = self.typed(index, depth, ir.INTS)
+            coordinate = self.expression(index, depth)
+            if coordinate.type != ir.INTS:
+                message = (
+                    f"{ast.unparse(index)} is of type {coordinate.type}; a coordinate is expected, "
+                    "a list of int with one for each dimension, such as at"
+                )
+                raise self.fail(index, "expression-type", message)
             if owner.name in self.definer.kept:
                 return ir.Entry(owner.name, coordinate, self.definer.kept[owner.name])
             return ir.Load(owner, coordinate, self.definer.element(owner))

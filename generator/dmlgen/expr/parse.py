@@ -118,13 +118,7 @@ def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.T
         message = f"this can take {cost(node)} steps; at most {MAX_COST} are allowed (nested loops multiply)"
         raise SpecError([Finding(at(0), "expression-size", message)])
     if expected is not None and node.type != expected:
-        raise SpecError(
-            [
-                Finding(
-                    at(0), "expression-type", f"{text!r} is of type {node.type}; {expected} is expected here"
-                )
-            ]
-        )
+        raise SpecError([Finding(at(0), "expression-type", _unexpected(repr(text), node, expected))])
     return node
 
 
@@ -200,12 +194,7 @@ class _Parser:
 
     def expect(self, node: ast.expr, found: ir.Expr, *types: ir.Type) -> None:
         if found.type not in types:
-            expected = " or ".join(str(item) for item in types)
-            raise self.fail(
-                node,
-                "expression-type",
-                f"{ast.unparse(node)} is of type {found.type}; {expected} is expected",
-            )
+            raise self.fail(node, "expression-type", _unexpected(ast.unparse(node), found, *types))
 
     def name(self, node: ast.Name, name: str, hint: ir.Type | None) -> ir.Expr:
         values = self.scope.enums.get(hint.name or "", {}) if hint else {}
@@ -229,7 +218,7 @@ class _Parser:
                 node, "expression-type", f"{ast.unparse(node.value)} is not a tensor; only those have fields"
             )
         if name not in self.scope.fields:
-            message = f"a tensor has no field {name!r}"
+            message = f"a tensor has no field {name!r}; it has {', '.join(self.scope.fields)}"
             raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields))
         return ir.Field(owner, name, self.scope.fields[name])
 
@@ -468,6 +457,14 @@ class _Parser:
         if BOUNDS.value(low)[0] < 0:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
         return low, high
+
+
+def _unexpected(text: str, found: ir.Expr, *types: ir.Type) -> str:
+    """What is said of a value of another type than the expected ones."""
+    message = f"{text} is of type {found.type}; {' or '.join(map(str, types))} is expected"
+    if ir.BOOL in types and isinstance(found, ir.Tensor):
+        message += "; present() says whether a tensor is given"
+    return message
 
 
 def _word_after_dot(node: ast.Attribute) -> ast.expr:

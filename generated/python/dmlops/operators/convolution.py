@@ -74,8 +74,8 @@ class Convolution(Description):
         for a depthwise convolution.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
-    Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count,
-    DML-CONVOLUTION-strides, DML-CONVOLUTION-dilations, DML-CONVOLUTION-same-type,
+    Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count-range,
+    DML-CONVOLUTION-strides-range, DML-CONVOLUTION-dilations-range, DML-CONVOLUTION-same-type,
     DML-CONVOLUTION-filter-groups, DML-CONVOLUTION-input-channels, DML-CONVOLUTION-filter-fits,
     DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-batches, DML-CONVOLUTION-output-channels.
     """
@@ -101,9 +101,9 @@ class Convolution(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION-same-rank", "docs"),
         Rule("DML-CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION-group-count", "docs"),
-        Rule("DML-CONVOLUTION-strides", "docs"),
-        Rule("DML-CONVOLUTION-dilations", "docs"),
+        Rule("DML-CONVOLUTION-group-count-range", "docs"),
+        Rule("DML-CONVOLUTION-strides-range", "docs"),
+        Rule("DML-CONVOLUTION-dilations-range", "docs"),
         Rule("DML-CONVOLUTION-same-type", "docs"),
         Rule("DML-CONVOLUTION-filter-groups", "docs"),
         Rule("DML-CONVOLUTION-input-channels", "docs"),
@@ -118,9 +118,9 @@ class Convolution(Description):
             "OutputTensor.DimensionCount"
         ),
         "DML-CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-CONVOLUTION-group-count": "GroupCount",
-        "DML-CONVOLUTION-strides": "Strides",
-        "DML-CONVOLUTION-dilations": "Dilations",
+        "DML-CONVOLUTION-group-count-range": "GroupCount",
+        "DML-CONVOLUTION-strides-range": "Strides",
+        "DML-CONVOLUTION-dilations-range": "Dilations",
         "DML-CONVOLUTION-same-type": (
             "BiasTensor BiasTensor.DataType FilterTensor.DataType InputTensor.DataType OutputTensor.DataType"
         ),
@@ -387,11 +387,11 @@ class Convolution(Description):
                     "channel are spatial)",
                 )
             )
-        # DML-CONVOLUTION-group-count
+        # DML-CONVOLUTION-group-count-range
         if group_count < 1:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION-group-count",
+                    "DML-CONVOLUTION-group-count-range",
                     "GroupCount",
                     f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
@@ -422,23 +422,23 @@ class Convolution(Description):
             saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
             for d in range(input_tensor_rank - 2)
         )
-        # DML-CONVOLUTION-strides
+        # DML-CONVOLUTION-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION-strides",
+                        "DML-CONVOLUTION-strides-range",
                         "Strides",
                         f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
-        # DML-CONVOLUTION-dilations
+        # DML-CONVOLUTION-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION-dilations",
+                        "DML-CONVOLUTION-dilations-range",
                         "Dilations",
                         f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
                         "filter element to the next)",

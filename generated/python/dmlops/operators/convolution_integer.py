@@ -85,8 +85,8 @@ class ConvolutionInteger(Description):
     GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
         for a depthwise convolution.
 
-    Rules: DML-CONVOLUTION_INTEGER-dimension-count, DML-CONVOLUTION_INTEGER-group-count,
-    DML-CONVOLUTION_INTEGER-strides, DML-CONVOLUTION_INTEGER-dilations,
+    Rules: DML-CONVOLUTION_INTEGER-dimension-count, DML-CONVOLUTION_INTEGER-group-count-range,
+    DML-CONVOLUTION_INTEGER-strides-range, DML-CONVOLUTION_INTEGER-dilations-range,
     DML-CONVOLUTION_INTEGER-same-type-input-zero-point,
     DML-CONVOLUTION_INTEGER-same-type-filter-zero-point, DML-CONVOLUTION_INTEGER-filter-groups,
     DML-CONVOLUTION_INTEGER-input-channels, DML-CONVOLUTION_INTEGER-filter-fits,
@@ -112,9 +112,9 @@ class ConvolutionInteger(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION_INTEGER-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-group-count", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-strides", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-dilations", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-group-count-range", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-strides-range", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-dilations-range", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-filter-groups", "docs"),
@@ -129,9 +129,9 @@ class ConvolutionInteger(Description):
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CONVOLUTION_INTEGER-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-CONVOLUTION_INTEGER-group-count": "GroupCount",
-        "DML-CONVOLUTION_INTEGER-strides": "Strides",
-        "DML-CONVOLUTION_INTEGER-dilations": "Dilations",
+        "DML-CONVOLUTION_INTEGER-group-count-range": "GroupCount",
+        "DML-CONVOLUTION_INTEGER-strides-range": "Strides",
+        "DML-CONVOLUTION_INTEGER-dilations-range": "Dilations",
         "DML-CONVOLUTION_INTEGER-same-type-input-zero-point": (
             "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType"
         ),
@@ -359,11 +359,11 @@ class ConvolutionInteger(Description):
                     "channel are spatial)",
                 )
             )
-        # DML-CONVOLUTION_INTEGER-group-count
+        # DML-CONVOLUTION_INTEGER-group-count-range
         if group_count < 1:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION_INTEGER-group-count",
+                    "DML-CONVOLUTION_INTEGER-group-count-range",
                     "GroupCount",
                     f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
@@ -434,23 +434,23 @@ class ConvolutionInteger(Description):
             entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
             for d in range(input_tensor_rank - 2)
         )
-        # DML-CONVOLUTION_INTEGER-strides
+        # DML-CONVOLUTION_INTEGER-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION_INTEGER-strides",
+                        "DML-CONVOLUTION_INTEGER-strides-range",
                         "Strides",
                         f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
-        # DML-CONVOLUTION_INTEGER-dilations
+        # DML-CONVOLUTION_INTEGER-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION_INTEGER-dilations",
+                        "DML-CONVOLUTION_INTEGER-dilations-range",
                         "Dilations",
                         f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
                         "filter element to the next)",

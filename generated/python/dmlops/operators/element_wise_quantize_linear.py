@@ -117,7 +117,7 @@ class ElementWiseQuantizeLinear(Description):
     OutputTensor (output tensor): The quantized values.
 
     Rules: DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type,
-    DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output,
+    DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point,
     DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank, DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes.
 
     No scale is 0; with 0 the result is undefined.
@@ -134,14 +134,14 @@ class ElementWiseQuantizeLinear(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", "docs"),
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type": "InputTensor.DataType ScaleTensor.DataType",
-        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output": (
+        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point": (
             "OutputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType"
         ),
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank": (
@@ -357,11 +357,11 @@ class ElementWiseQuantizeLinear(Description):
                     "scales, other input scales of its own type)",
                 )
             )
-        # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output
+        # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point
         if zero_point_tensor is not None and zero_point_tensor_data_type != output_tensor_data_type:
             violations.append(
                 Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output",
+                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point",
                     "ZeroPointTensor.DataType",
                     "ZeroPointTensor.DataType is "
                     f"{name_of(enums.TensorDataType, zero_point_tensor_data_type)}; it must equal "

@@ -109,7 +109,7 @@ class MultiheadAttention(Description):
     HeadCount (UINT): How many heads there are.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
 
-    Rules: DML-MULTIHEAD_ATTENTION-head-count, DML-MULTIHEAD_ATTENTION-query-given,
+    Rules: DML-MULTIHEAD_ATTENTION-head-count-range, DML-MULTIHEAD_ATTENTION-query-given,
     DML-MULTIHEAD_ATTENTION-key-given, DML-MULTIHEAD_ATTENTION-value-given,
     DML-MULTIHEAD_ATTENTION-stacked-query-key-alone, DML-MULTIHEAD_ATTENTION-stacked-key-value-alone,
     DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone, DML-MULTIHEAD_ATTENTION-past-together,
@@ -151,7 +151,7 @@ class MultiheadAttention(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION-head-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-head-count-range", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-query-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-key-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-value-given", "docs"),
@@ -179,7 +179,7 @@ class MultiheadAttention(Description):
         Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-MULTIHEAD_ATTENTION-head-count": "HeadCount",
+        "DML-MULTIHEAD_ATTENTION-head-count-range": "HeadCount",
         "DML-MULTIHEAD_ATTENTION-query-given": "QueryTensor StackedQueryKeyTensor StackedQueryKeyValueTensor",
         "DML-MULTIHEAD_ATTENTION-key-given": (
             "KeyTensor PastKeyTensor StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyValueTensor"
@@ -622,11 +622,11 @@ class MultiheadAttention(Description):
             )
         ):
             judgement.dimension_counts(self, level, violations)
-        # DML-MULTIHEAD_ATTENTION-head-count
+        # DML-MULTIHEAD_ATTENTION-head-count-range
         if head_count < 1:
             violations.append(
                 Violation(
-                    "DML-MULTIHEAD_ATTENTION-head-count",
+                    "DML-MULTIHEAD_ATTENTION-head-count-range",
                     "HeadCount",
                     f"HeadCount is {head_count}; it must be at least 1 (hidden sizes are divided by it)",
                 )

@@ -112,10 +112,11 @@ class MultiheadAttention1(Description):
     KeyValueHeadCount (UINT): How many heads keys and values have; each serves as many query heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
 
-    Rules: DML-MULTIHEAD_ATTENTION1-query-head-count, DML-MULTIHEAD_ATTENTION1-key-value-head-count,
-    DML-MULTIHEAD_ATTENTION1-head-groups, DML-MULTIHEAD_ATTENTION1-query-given,
-    DML-MULTIHEAD_ATTENTION1-key-given, DML-MULTIHEAD_ATTENTION1-value-given,
-    DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone, DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone,
+    Rules: DML-MULTIHEAD_ATTENTION1-query-head-count-range,
+    DML-MULTIHEAD_ATTENTION1-key-value-head-count-range, DML-MULTIHEAD_ATTENTION1-head-groups,
+    DML-MULTIHEAD_ATTENTION1-query-given, DML-MULTIHEAD_ATTENTION1-key-given,
+    DML-MULTIHEAD_ATTENTION1-value-given, DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone,
+    DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone,
     DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone, DML-MULTIHEAD_ATTENTION1-past-together,
     DML-MULTIHEAD_ATTENTION1-stacked-head-counts, DML-MULTIHEAD_ATTENTION1-same-type,
     DML-MULTIHEAD_ATTENTION1-query-leading-ones, DML-MULTIHEAD_ATTENTION1-query-heads,
@@ -163,8 +164,8 @@ class MultiheadAttention1(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count-range", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-query-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-key-given", "docs"),
@@ -196,8 +197,8 @@ class MultiheadAttention1(Description):
         Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-MULTIHEAD_ATTENTION1-query-head-count": "QueryHeadCount",
-        "DML-MULTIHEAD_ATTENTION1-key-value-head-count": "KeyValueHeadCount",
+        "DML-MULTIHEAD_ATTENTION1-query-head-count-range": "QueryHeadCount",
+        "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range": "KeyValueHeadCount",
         "DML-MULTIHEAD_ATTENTION1-head-groups": "KeyValueHeadCount QueryHeadCount",
         "DML-MULTIHEAD_ATTENTION1-query-given": (
             "QueryTensor StackedQueryKeyTensor StackedQueryKeyValueTensor"
@@ -694,21 +695,21 @@ class MultiheadAttention1(Description):
             )
         ):
             judgement.dimension_counts(self, level, violations)
-        # DML-MULTIHEAD_ATTENTION1-query-head-count
+        # DML-MULTIHEAD_ATTENTION1-query-head-count-range
         if query_head_count < 1:
             violations.append(
                 Violation(
-                    "DML-MULTIHEAD_ATTENTION1-query-head-count",
+                    "DML-MULTIHEAD_ATTENTION1-query-head-count-range",
                     "QueryHeadCount",
                     f"QueryHeadCount is {query_head_count}; it must be at least 1 (hidden sizes are divided "
                     "by it)",
                 )
             )
-        # DML-MULTIHEAD_ATTENTION1-key-value-head-count
+        # DML-MULTIHEAD_ATTENTION1-key-value-head-count-range
         if key_value_head_count < 1:
             violations.append(
                 Violation(
-                    "DML-MULTIHEAD_ATTENTION1-key-value-head-count",
+                    "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range",
                     "KeyValueHeadCount",
                     f"KeyValueHeadCount is {key_value_head_count}; it must be at least 1 (hidden sizes are "
                     "divided by it)",

@@ -127,8 +127,9 @@ class QuantizedLinearConvolution(Description):
     GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
         for a depthwise convolution.
 
-    Rules: DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count, DML-QUANTIZED_LINEAR_CONVOLUTION-group-count,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-strides, DML-QUANTIZED_LINEAR_CONVOLUTION-dilations,
+    Rules: DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range, DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range,
     DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point,
     DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point,
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups, DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels,
@@ -172,9 +173,9 @@ class QuantizedLinearConvolution(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "docs"),
@@ -194,9 +195,9 @@ class QuantizedLinearConvolution(Description):
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count": "GroupCount",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides": "Strides",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations": "Dilations",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range": "GroupCount",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range": "Strides",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range": "Dilations",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point": (
             "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType"
         ),
@@ -508,11 +509,11 @@ class QuantizedLinearConvolution(Description):
                     "channel are spatial)",
                 )
             )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range
         if group_count < 1:
             violations.append(
                 Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count",
+                    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range",
                     "GroupCount",
                     f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
@@ -592,23 +593,23 @@ class QuantizedLinearConvolution(Description):
             entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
             for d in range(input_tensor_rank - 2)
         )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-strides
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides",
+                        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range",
                         "Strides",
                         f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-dilations
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations",
+                        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range",
                         "Dilations",
                         f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
                         "filter element to the next)",

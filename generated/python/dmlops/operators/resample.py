@@ -70,7 +70,8 @@ class Resample(Description):
     ScaleCount (UINT): How many dimensions the tensors have.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
 
-    Rules: DML-RESAMPLE-same-rank, DML-RESAMPLE-scale-count, DML-RESAMPLE-scales, DML-RESAMPLE-same-type.
+    Rules: DML-RESAMPLE-same-rank, DML-RESAMPLE-scale-count, DML-RESAMPLE-scales-range,
+    DML-RESAMPLE-same-type.
 
     Advice: DML-RESAMPLE-scales-positive.
     """
@@ -87,14 +88,14 @@ class Resample(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE-same-rank", "docs"),
         Rule("DML-RESAMPLE-scale-count", "docs"),
-        Rule("DML-RESAMPLE-scales", "docs"),
+        Rule("DML-RESAMPLE-scales-range", "docs"),
         Rule("DML-RESAMPLE-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE-scale-count": "InputTensor.DimensionCount ScaleCount",
-        "DML-RESAMPLE-scales": "Scales",
+        "DML-RESAMPLE-scales-range": "Scales",
         "DML-RESAMPLE-scales-positive": "Scales",
         "DML-RESAMPLE-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
@@ -239,12 +240,12 @@ class Resample(Description):
             or output_tensor_data_type not in output_tensor_types
         ):
             judgement.values(self, level, violations)
-        # DML-RESAMPLE-scales
+        # DML-RESAMPLE-scales-range
         for d in range(len(scales)):
             if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
-                        "DML-RESAMPLE-scales",
+                        "DML-RESAMPLE-scales-range",
                         "Scales",
                         f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is "
                         "not negative)",

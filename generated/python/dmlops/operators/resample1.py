@@ -73,7 +73,7 @@ class Resample1(Description):
     OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
         pixel.
 
-    Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales,
+    Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales-range,
     DML-RESAMPLE1-same-type.
 
     Advice: DML-RESAMPLE1-scales-positive.
@@ -93,14 +93,14 @@ class Resample1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE1-same-rank", "docs"),
         Rule("DML-RESAMPLE1-dimension-count", "docs"),
-        Rule("DML-RESAMPLE1-scales", "docs"),
+        Rule("DML-RESAMPLE1-scales-range", "docs"),
         Rule("DML-RESAMPLE1-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE1-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE1-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-RESAMPLE1-scales": "Scales",
+        "DML-RESAMPLE1-scales-range": "Scales",
         "DML-RESAMPLE1-scales-positive": "Scales",
         "DML-RESAMPLE1-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
@@ -263,12 +263,12 @@ class Resample1(Description):
             or output_tensor_data_type not in output_tensor_types
         ):
             judgement.values(self, level, violations)
-        # DML-RESAMPLE1-scales
+        # DML-RESAMPLE1-scales-range
         for d in range(len(scales)):
             if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
-                        "DML-RESAMPLE1-scales",
+                        "DML-RESAMPLE1-scales-range",
                         "Scales",
                         f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is "
                         "not negative)",

@@ -65,7 +65,7 @@ class Resample2(Description):
     OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
         pixel.
 
-    Rules: DML-RESAMPLE2-same-rank, DML-RESAMPLE2-dimension-count, DML-RESAMPLE2-scales,
+    Rules: DML-RESAMPLE2-same-rank, DML-RESAMPLE2-dimension-count, DML-RESAMPLE2-scales-range,
     DML-RESAMPLE2-same-type.
 
     Advice: DML-RESAMPLE2-scales-positive.
@@ -86,14 +86,14 @@ class Resample2(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE2-same-rank", "docs"),
         Rule("DML-RESAMPLE2-dimension-count", "docs"),
-        Rule("DML-RESAMPLE2-scales", "docs"),
+        Rule("DML-RESAMPLE2-scales-range", "docs"),
         Rule("DML-RESAMPLE2-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE2-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE2-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE2-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-RESAMPLE2-scales": "Scales",
+        "DML-RESAMPLE2-scales-range": "Scales",
         "DML-RESAMPLE2-scales-positive": "Scales",
         "DML-RESAMPLE2-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
@@ -255,12 +255,12 @@ class Resample2(Description):
             or output_tensor_data_type not in output_tensor_types
         ):
             judgement.values(self, level, violations)
-        # DML-RESAMPLE2-scales
+        # DML-RESAMPLE2-scales-range
         for d in range(len(scales)):
             if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
-                        "DML-RESAMPLE2-scales",
+                        "DML-RESAMPLE2-scales-range",
                         "Scales",
                         f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is "
                         "not negative)",

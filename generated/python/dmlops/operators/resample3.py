@@ -57,7 +57,7 @@ class Resample3(Description):
     Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is
         passed over.
 
-    Rules: DML-RESAMPLE3-same-rank, DML-RESAMPLE3-dimension-count, DML-RESAMPLE3-scales,
+    Rules: DML-RESAMPLE3-same-rank, DML-RESAMPLE3-dimension-count, DML-RESAMPLE3-scales-range,
     DML-RESAMPLE3-same-type.
 
     Advice: DML-RESAMPLE3-scales-positive.
@@ -79,14 +79,14 @@ class Resample3(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE3-same-rank", "docs"),
         Rule("DML-RESAMPLE3-dimension-count", "docs"),
-        Rule("DML-RESAMPLE3-scales", "docs"),
+        Rule("DML-RESAMPLE3-scales-range", "docs"),
         Rule("DML-RESAMPLE3-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE3-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE3-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE3-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-RESAMPLE3-scales": "Scales",
+        "DML-RESAMPLE3-scales-range": "Scales",
         "DML-RESAMPLE3-scales-positive": "Scales",
         "DML-RESAMPLE3-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
@@ -247,12 +247,12 @@ class Resample3(Description):
             or output_tensor_data_type not in output_tensor_types
         ):
             judgement.values(self, level, violations)
-        # DML-RESAMPLE3-scales
+        # DML-RESAMPLE3-scales-range
         for d in range(len(scales)):
             if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
-                        "DML-RESAMPLE3-scales",
+                        "DML-RESAMPLE3-scales-range",
                         "Scales",
                         f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is "
                         "not negative)",

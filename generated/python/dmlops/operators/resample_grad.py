@@ -60,7 +60,7 @@ class ResampleGrad(Description):
     InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres.
     OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
 
-    Rules: DML-RESAMPLE_GRAD-same-rank, DML-RESAMPLE_GRAD-dimension-count, DML-RESAMPLE_GRAD-scales,
+    Rules: DML-RESAMPLE_GRAD-same-rank, DML-RESAMPLE_GRAD-dimension-count, DML-RESAMPLE_GRAD-scales-range,
     DML-RESAMPLE_GRAD-same-type.
 
     Advice: DML-RESAMPLE_GRAD-scales-positive.
@@ -80,7 +80,7 @@ class ResampleGrad(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
         Rule("DML-RESAMPLE_GRAD-dimension-count", "docs"),
-        Rule("DML-RESAMPLE_GRAD-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD-scales-range", "docs"),
         Rule("DML-RESAMPLE_GRAD-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE_GRAD-same-type", "docs"),
     )
@@ -89,7 +89,7 @@ class ResampleGrad(Description):
             "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount"
         ),
         "DML-RESAMPLE_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
-        "DML-RESAMPLE_GRAD-scales": "Scales",
+        "DML-RESAMPLE_GRAD-scales-range": "Scales",
         "DML-RESAMPLE_GRAD-scales-positive": "Scales",
         "DML-RESAMPLE_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
     }
@@ -250,12 +250,12 @@ class ResampleGrad(Description):
             or output_gradient_tensor_data_type not in output_gradient_tensor_types
         ):
             judgement.values(self, level, violations)
-        # DML-RESAMPLE_GRAD-scales
+        # DML-RESAMPLE_GRAD-scales-range
         for i in range(len(scales)):
             if not as_float(scales[i]) >= 0.0:
                 violations.append(
                     Violation(
-                        "DML-RESAMPLE_GRAD-scales",
+                        "DML-RESAMPLE_GRAD-scales-range",
                         "Scales",
                         f"Scales[{i}] is {as_float(scales[i]):g}; it must be at least 0.0 (a scaled size is "
                         "not negative)",

@@ -52,7 +52,7 @@ class ResampleGrad1(Description):
         interpolating linearly.
     OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
 
-    Rules: DML-RESAMPLE_GRAD1-same-rank, DML-RESAMPLE_GRAD1-dimension-count, DML-RESAMPLE_GRAD1-scales,
+    Rules: DML-RESAMPLE_GRAD1-same-rank, DML-RESAMPLE_GRAD1-dimension-count, DML-RESAMPLE_GRAD1-scales-range,
     DML-RESAMPLE_GRAD1-same-type.
 
     Advice: DML-RESAMPLE_GRAD1-scales-positive.
@@ -73,7 +73,7 @@ class ResampleGrad1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE_GRAD1-same-rank", "docs"),
         Rule("DML-RESAMPLE_GRAD1-dimension-count", "docs"),
-        Rule("DML-RESAMPLE_GRAD1-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-scales-range", "docs"),
         Rule("DML-RESAMPLE_GRAD1-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE_GRAD1-same-type", "docs"),
     )
@@ -82,7 +82,7 @@ class ResampleGrad1(Description):
             "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount"
         ),
         "DML-RESAMPLE_GRAD1-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
-        "DML-RESAMPLE_GRAD1-scales": "Scales",
+        "DML-RESAMPLE_GRAD1-scales-range": "Scales",
         "DML-RESAMPLE_GRAD1-scales-positive": "Scales",
         "DML-RESAMPLE_GRAD1-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
     }
@@ -243,12 +243,12 @@ class ResampleGrad1(Description):
             or output_gradient_tensor_data_type not in output_gradient_tensor_types
         ):
             judgement.values(self, level, violations)
-        # DML-RESAMPLE_GRAD1-scales
+        # DML-RESAMPLE_GRAD1-scales-range
         for i in range(len(scales)):
             if not as_float(scales[i]) >= 0.0:
                 violations.append(
                     Violation(
-                        "DML-RESAMPLE_GRAD1-scales",
+                        "DML-RESAMPLE_GRAD1-scales-range",
                         "Scales",
                         f"Scales[{i}] is {as_float(scales[i]):g}; it must be at least 0.0 (a scaled size is "
                         "not negative)",
