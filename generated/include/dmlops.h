@@ -4622,9 +4622,9 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how the shaders that come with this header compute what a description asks for. */
 
-#define DMLOPS_MAX_DEFINES 129
+#define DMLOPS_MAX_DEFINES 124
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 396
+#define DMLOPS_MAX_CONSTANTS 352
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
@@ -22675,6 +22675,12 @@ typedef struct dmlops_plan_Dimension {
     dmlops_plan_int_16 strides;
 } dmlops_plan_Dimension;
 
+typedef struct dmlops_plan_AttentionPass {
+    int64_t number;
+    int64_t query;
+    int64_t told;
+} dmlops_plan_AttentionPass;
+
 typedef struct dmlops_plan_Kept {
     const char* macro;
     int is_real;
@@ -22728,6 +22734,7 @@ typedef struct dmlops_plan_DefinitionShader {
     int is_fused;
     dmlops_plan_int_list activations;
     dmlops_plan_ContractedPass contracted;
+    dmlops_plan_AttentionPass attention;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -23685,6 +23692,9 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     int64_t axis);
+DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -24055,6 +24065,39 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
     return loops;
 }
 
+/* The macros of the pass, and its threads: a group for each block of rows and of columns of the values of a head.
+   `sizes` are those of what is written. */
+DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes) {
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t fours = dmlops_min(dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        64), 4);
+    int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        dmlops_multiply(64, fours));
+    int is_many = (fours <= 2) && (dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
+    int64_t rows = is_many ? 64 : 32;
+    int is_whole = (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0) &&
+        (dmlops_modulo(kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)], 4) == 0);
+    int is_told = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if ((((attention->told >> place) & 1) == 1) && tensor->is_present) {
+            is_told = 1;
+        }
+    }
+    dmlops_out_define(planning, "", "ROWS", rows);
+    dmlops_out_define(planning, "", "VALUE_FOURS", fours);
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", is_whole ? 4 : 1);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)is_told);
+    return dmlops_multiply(dmlops_plan_times(planning, dmlops_plan_times(planning, heads,
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across), 128);
+}
+
 /* The type of an element in a buffer; of a whole word where that holds several. */
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
@@ -24177,8 +24220,9 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, 
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
-            words = dmlops_add(words, dmlops_multiply(dmlops_plan_element_count(planning,
-                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1));
+            int64_t own = dmlops_multiply(dmlops_plan_element_count(planning,
+                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1);
+            words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
     dmlops_plan_Space made_1;
@@ -24410,7 +24454,6 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             break;
         }
     }
-    dmlops_out_define(planning, "", "NUM_THREADS", 64);
     dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, wanted, &space, &stand_in);
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
@@ -24455,7 +24498,15 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 }
                 int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0,
                     shape.count)]) : whole;
-                dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 64, 1);
+                int64_t threads = count;
+                int64_t in_group = 64;
+                if (one->number == shader->attention.number) {
+                    threads = dmlops_plan_define_attention(planning, &shader->attention, &told->tensors,
+                        &told->kept_sizes, &shape);
+                    in_group = 128;
+                }
+                dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+                dmlops_out_define(planning, "", "NUM_THREADS", in_group);
                 int waits = (one->reads & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
@@ -27725,6 +27776,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     1,
     {17, dmlops_convolution_activations},
     {1, 1, 0, 3},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -27881,6 +27933,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     1,
     {17, dmlops_gemm_activations},
     {2, 0, 1, 3},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -27977,6 +28030,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28029,6 +28083,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28072,6 +28127,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28113,6 +28169,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28422,6 +28479,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     1,
     {17, dmlops_batch_normalization_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28453,6 +28511,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     1,
     {17, dmlops_mean_variance_normalization_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28516,6 +28575,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28573,6 +28633,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28616,6 +28677,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     1,
     {17, dmlops_rnn_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -28696,6 +28758,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     1,
     {17, dmlops_lstm_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -28794,6 +28857,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     1,
     {17, dmlops_gru_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -29066,6 +29130,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -29108,6 +29173,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -29214,6 +29280,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -29508,6 +29575,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -29648,6 +29716,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     1,
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -29735,6 +29804,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -29762,6 +29832,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -29797,6 +29868,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -29846,6 +29918,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -29910,6 +29983,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -30106,6 +30180,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30164,6 +30239,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30242,6 +30318,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30305,6 +30382,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -30383,6 +30461,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -30534,6 +30613,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30604,6 +30684,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30655,6 +30736,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -30686,6 +30768,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -30736,6 +30819,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -30800,6 +30884,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30896,6 +30981,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     1,
     {17, dmlops_batch_normalization_training_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -30961,6 +31047,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31175,6 +31262,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -31205,6 +31293,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -31244,17 +31333,18 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 11, 0, 2048, 256, 0, -1, -1}, {8, 0, 12, 0, 4096, 2, 0, -1, -1}, {9, 0, 13, 0, 8192, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
-    {9, dmlops_multihead_attention_kept},
-    {10, dmlops_multihead_attention_passes},
+    {4, dmlops_multihead_attention_kept},
+    {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
     {0, NULL},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {3, 0, 384},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -31344,83 +31434,153 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->HeadCount);
     dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_push(&list5, let_ValueHeadSize);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
-    dmlops_push(&list6, let_BatchSize);
     dmlops_push(&list6, (int64_t)desc->HeadCount);
-    dmlops_push(&list6, let_SequenceLength);
-    dmlops_push(&list6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_push(&list6, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_list list7;
     list7.count = 0;
-    dmlops_push(&list7, let_BatchSize);
-    dmlops_push(&list7, (int64_t)desc->HeadCount);
-    dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_push(&list7, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, let_BatchSize);
     dmlops_push(&list8, (int64_t)desc->HeadCount);
-    dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_push(&list8, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, let_BatchSize);
     dmlops_push(&list9, (int64_t)desc->HeadCount);
-    dmlops_push(&list9, let_SequenceLength);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, let_BatchSize);
-    dmlops_push(&list10, let_SequenceLength);
-    dmlops_push(&list10, dmlops_multiply((int64_t)desc->HeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_push(&list10, (int64_t)desc->HeadCount);
+    dmlops_push(&list10, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->HeadCount);
-    dmlops_push(&list11, let_HeadSize);
+    int64_t chosen3;
+    if (desc->ValueTensor != NULL) {
+        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+    } else {
+        int64_t chosen2;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list12;
+            list12.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list13;
+                list13.count = 0;
+                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list13, 3, 1);
+                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                    }
+                }
+            }
+            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->HeadCount);
+        } else {
+            int64_t chosen1;
+            if (desc->PastValueTensor != NULL) {
+                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list14;
+                list14.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list15;
+                    list15.count = 0;
+                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list15, 3, 1);
+                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                        }
+                    }
+                }
+                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->HeadCount);
+            }
+            chosen2 = chosen1;
+        }
+        chosen3 = chosen2;
+    }
+    dmlops_push(&list11, chosen3);
     dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_push(&list12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_push(&list13, (int64_t)desc->HeadCount);
-    dmlops_push(&list13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_push(&list14, (int64_t)desc->HeadCount);
-    dmlops_push(&list14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    dmlops_push(&list15, (int64_t)desc->HeadCount);
-    dmlops_push(&list15, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    dmlops_push(&list16, (int64_t)desc->HeadCount);
-    dmlops_push(&list16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, !0);
+    int64_t chosen6;
+    if (desc->KeyTensor != NULL) {
+        chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen5;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen4;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list16;
+                list16.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list17;
+                    list17.count = 0;
+                    dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list17, 3, 1);
+                    dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list16, 0);
+                            dmlops_push(&list16, 0);
+                            dmlops_push(&list16, 0);
+                        }
+                    }
+                }
+                chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
+            } else {
+                chosen4 = 0;
+            }
+            chosen5 = chosen4;
+        }
+        chosen6 = chosen5;
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
@@ -31435,6 +31595,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31482,6 +31643,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31568,6 +31730,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -31634,6 +31797,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -31679,6 +31843,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     1,
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -31756,17 +31921,18 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization2_shader);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 12, 0, 4096, 256, 0, -1, -1}, {8, 0, 13, 0, 8192, 2, 0, -1, -1}, {9, 0, 14, 0, 16384, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
-    {9, dmlops_multihead_attention1_kept},
-    {10, dmlops_multihead_attention1_passes},
+    {4, dmlops_multihead_attention1_kept},
+    {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
     {0, NULL},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {3, 0, 2432},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -31858,83 +32024,292 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_push(&list5, let_ValueHeadSize);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
-    dmlops_push(&list6, let_BatchSize);
     dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list6, let_SequenceLength);
-    dmlops_push(&list6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_push(&list6, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_list list7;
     list7.count = 0;
-    dmlops_push(&list7, let_BatchSize);
-    dmlops_push(&list7, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_push(&list7, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, let_BatchSize);
-    dmlops_push(&list8, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_push(&list8, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list8, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, let_BatchSize);
-    dmlops_push(&list9, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list9, let_SequenceLength);
+    dmlops_push(&list9, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, let_BatchSize);
-    dmlops_push(&list10, let_SequenceLength);
-    dmlops_push(&list10, dmlops_multiply((int64_t)desc->QueryHeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_push(&list10, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list10, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list11, let_HeadSize);
+    int64_t chosen3;
+    if (desc->ValueTensor != NULL) {
+        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen2;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list12;
+            list12.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list13;
+                list13.count = 0;
+                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list13, 3, 1);
+                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                    }
+                }
+            }
+            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->QueryHeadCount);
+        } else {
+            int64_t chosen1;
+            if (desc->PastValueTensor != NULL) {
+                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list14;
+                list14.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list15;
+                    list15.count = 0;
+                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list15, 3, 1);
+                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                        }
+                    }
+                }
+                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->QueryHeadCount);
+            }
+            chosen2 = chosen1;
+        }
+        chosen3 = chosen2;
+    }
+    dmlops_push(&list11, chosen3);
     dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_push(&list12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_push(&list13, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_push(&list14, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    dmlops_push(&list15, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list15, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    dmlops_push(&list16, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
+    int64_t chosen7;
+    if ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL)) {
+        chosen7 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen6;
+        if (desc->KeyTensor != NULL) {
+            chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+        } else {
+            int64_t chosen5;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen4;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list16;
+                    list16.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list17;
+                        list17.count = 0;
+                        dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list17, 3, 1);
+                        dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
+                    } else {
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        } else {
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list16, 0);
+                                dmlops_push(&list16, 0);
+                                dmlops_push(&list16, 0);
+                            }
+                        }
+                    }
+                    chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
+                } else {
+                    chosen4 = 0;
+                }
+                chosen5 = chosen4;
+            }
+            chosen6 = chosen5;
+        }
+        chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
+    }
+    dmlops_tell_integer(planning, &told.numbers, chosen7);
+    int64_t chosen11;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen10;
+        if (desc->KeyTensor != NULL) {
+            chosen10 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+        } else {
+            int64_t chosen9;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen9 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen8;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list18;
+                    list18.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list19;
+                        list19.count = 0;
+                        dmlops_append(&list19, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list19, 3, 1);
+                        dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
+                    } else {
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list18, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        } else {
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list18, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list18, 0);
+                                dmlops_push(&list18, 0);
+                                dmlops_push(&list18, 0);
+                            }
+                        }
+                    }
+                    chosen8 = dmlops_list_entry(list18.values, list18.count, 1);
+                } else {
+                    chosen8 = 0;
+                }
+                chosen9 = chosen8;
+            }
+            chosen10 = chosen9;
+        }
+        chosen11 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen10);
+    }
+    int64_t chosen14;
+    if (desc->KeyTensor != NULL) {
+        chosen14 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen13;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen13 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen12;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list20;
+                list20.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list21;
+                    list21.count = 0;
+                    dmlops_append(&list21, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list21, 3, 1);
+                    dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list20, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list20, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list20, 0);
+                            dmlops_push(&list20, 0);
+                            dmlops_push(&list20, 0);
+                        }
+                    }
+                }
+                chosen12 = dmlops_list_entry(list20.values, list20.count, 1);
+            } else {
+                chosen12 = 0;
+            }
+            chosen13 = chosen12;
+        }
+        chosen14 = chosen13;
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)));
+    int64_t chosen17;
+    if (desc->KeyTensor != NULL) {
+        chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen16;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen16 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen15;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list22;
+                list22.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list23;
+                    list23.count = 0;
+                    dmlops_append(&list23, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list23, 3, 1);
+                    dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list22, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list22, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list22, 0);
+                            dmlops_push(&list22, 0);
+                            dmlops_push(&list22, 0);
+                        }
+                    }
+                }
+                chosen15 = dmlops_list_entry(list22.values, list22.count, 1);
+            } else {
+                chosen15 = 0;
+            }
+            chosen16 = chosen15;
+        }
+        chosen17 = chosen16;
+    }
+    dmlops_tell_integer(planning, &told.numbers, chosen17);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
 }
 
@@ -31995,6 +32370,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -32026,6 +32402,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -32092,6 +32469,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

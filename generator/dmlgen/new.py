@@ -192,6 +192,7 @@ def _draft(
         algorithm=None,
         schedule=None,
         contraction=None,
+        attention=None,
         examples=(),
         data=(),
         errata=(),

@@ -742,6 +742,14 @@ class Contracted(NamedTuple):
     output: str
 
 
+class Attention(NamedTuple):
+    """Pass `number` of a shader is attention, by rows; scores depend on the tensors `told`, too."""
+
+    number: int
+    query: str
+    told: Sequence[str]
+
+
 @dataclass(frozen=True)
 class Shader:
     """What the shader of a definition is told.
@@ -752,7 +760,7 @@ class Shader:
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
     that they are; `fused` is the member with activations, `activations` the operators that it may name;
-    `contracted` is a faster way to an output than the passes.
+    `contracted` is a faster way to an output than the passes; `attention` is one of these.
     """
 
     tensors: Mapping[str, str]
@@ -768,6 +776,7 @@ class Shader:
     fused: str
     activations: tuple[int, ...]
     contracted: Contracted | None = None
+    attention: Attention | None = None
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class StaticView:
     is_fused: bool
     activations: tuple[int, ...]
     contracted: str
+    attention: str
     macros: tuple[str, ...]
 
 
@@ -413,7 +414,8 @@ def _defined(
         for one in operator.outputs
     )
     doubles = " || ".join(f"dmlops_is_double({first})" for first in firsts)
-    printer.tell_definition(shader, [tensor.sizes for tensor in defines.tensors])
+    sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
+    printer.tell_definition(shader, [sizes[kept.member] for kept in shader.kept])
     if shader.fused:
         count = operator.member[shader.fused].count
         entries = "1" if count is None else f"desc->{count}"
@@ -474,6 +476,7 @@ def _static(shader: DefinitionShader) -> StaticView:
         is_fused=bool(shader.fused),
         activations=tuple(one.value for one in shader.activations),
         contracted=_contracted(shader),
+        attention=_attention(shader),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
@@ -487,6 +490,16 @@ def _contracted(shader: DefinitionShader) -> str:
     if one is None:
         return _entry(-1, 0, 0, 0)
     return _entry(one.number, *(tensors.index(tensor) for tensor in (one.left, one.right, one.output)))
+
+
+def _attention(shader: DefinitionShader) -> str:
+    """The pass of attention, as a record."""
+    number, kept, tensors = shader.attention, list(shader.kept), list(shader.tensors)
+    attention = None if number is None else shader.passes[number].attention
+    if number is None or attention is None:
+        return _entry(-1, 0, 0)
+    told = sum(1 << tensors.index(tensor) for tensor in attention.told)
+    return _entry(number, kept.index(attention.query), told)
 
 
 def _entry(*fields: str | int) -> str:

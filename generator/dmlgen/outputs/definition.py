@@ -123,6 +123,7 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
                 "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
                 | ({"Kept"} if tensors else set())
                 | ({"Contracted"} if shader.contracted else set())
+                | ({"Attention"} if shader.attention is not None else set())
                 | ({"Keyed"} if any(tensor.keyed for tensor in tensors) else set()),
                 "..enums": printer.enums,
             },

@@ -98,6 +98,27 @@ class Contraction:
     value: ir.Expr
 
 
+@dataclass(frozen=True)
+class Attention:
+    """A faster way to an intermediate tensor: attention in one pass, which keeps no scores (`schedules`).
+
+    All tensors have four dimensions: batch, head, row, element. A row of `target`, of each `query`, is the
+    mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
+    `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
+    and `value_head` are the batch and the head that are read for those of the query in `at`. `counts` says
+    which keys take part; all do where it is None.
+    """
+
+    target: str
+    query: str
+    key: str
+    value: str
+    key_head: ir.ListOf
+    value_head: ir.ListOf
+    score: ir.Expr
+    counts: ir.Expr | None
+
+
 def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
     """The only way to compute what has no definition."""
     return Schedule(

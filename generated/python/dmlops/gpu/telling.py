@@ -29,6 +29,7 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
+from .plans.attention import AttentionPass
 from .plans.contraction import plan_contraction
 from .plans.definition import (
     NONE,
@@ -408,6 +409,13 @@ def _static(operator: str) -> DefinitionShader:
         ContractedPass(NONE, 0, 0, 0)
         if shader.contracted is None
         else ContractedPass(shader.contracted.number, *map(tensors.index, shader.contracted[1:])),
+        AttentionPass(NONE, 0, 0)
+        if shader.attention is None
+        else AttentionPass(
+            shader.attention.number,
+            kept.index(shader.attention.query),
+            sum(1 << tensors.index(name) for name in shader.attention.told),
+        ),
     )
 
 

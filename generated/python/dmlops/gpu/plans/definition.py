@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .loops import Words, bind, check_span, element_count, grid
+from .attention import ATTENTION_THREADS, AttentionPass, define_attention
+from .loops import Words, bind, ceil_div, check_span, element_count, grid
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Buffer, Numbers, Signed, Sizes, Tensors
@@ -77,6 +78,7 @@ class DefinitionShader(NamedTuple):
     is_fused: bool
     activations: Sequence[int]
     contracted: ContractedPass
+    attention: AttentionPass
 
 
 class Listed(NamedTuple):
@@ -227,7 +229,8 @@ def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
         firsts.append(words)
         if wanted >> place & 1 == 1:
             wide = told.is_double if kept.is_real else kept.is_wide
-            words += element_count(told.kept_sizes[place]) * (2 if wide else 1)
+            own = element_count(told.kept_sizes[place]) * (2 if wide else 1)
+            words += ceil_div(own, 4) * 4  # so that all begin at whole vectors
     return Space(firsts, words)
 
 
@@ -364,7 +367,6 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
             stand_in = told.tensors[one.target].buffer
             break
 
-    out.define("NUM_THREADS", NUM_THREADS)
     known = tell_known(out, told, shader, wanted, space, stand_in)
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
@@ -391,7 +393,12 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 if whole >= MAX_COUNT:
                     out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
                 count = whole // shape[0] if one.is_along else whole
-                groups = grid(out, count, NUM_THREADS, 1)
+                threads, in_group = count, NUM_THREADS
+                if one.number == shader.attention.number:
+                    threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
+                    in_group = ATTENTION_THREADS
+                groups = grid(out, threads, in_group, 1)
+                out.define("NUM_THREADS", in_group)
                 waits = one.reads & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
