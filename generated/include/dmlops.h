@@ -4622,9 +4622,9 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how the shaders that come with this header compute what a description asks for. */
 
-#define DMLOPS_MAX_DEFINES 124
+#define DMLOPS_MAX_DEFINES 154
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 352
+#define DMLOPS_MAX_CONSTANTS 436
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
@@ -22638,11 +22638,6 @@ typedef struct dmlops_plan_Movement {
     int is_followed;
 } dmlops_plan_Movement;
 
-typedef struct dmlops_plan_Loop {
-    int64_t size;
-    dmlops_plan_int_8 strides;
-} dmlops_plan_Loop;
-
 typedef struct dmlops_plan_int_16 {
     int64_t count;
     int64_t items[16];
@@ -22666,6 +22661,11 @@ DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dm
     }
     return same;
 }
+
+typedef struct dmlops_plan_Loop {
+    int64_t size;
+    dmlops_plan_int_16 strides;
+} dmlops_plan_Loop;
 
 typedef struct dmlops_plan_Dimension {
     int64_t size;
@@ -22706,6 +22706,15 @@ typedef struct dmlops_plan_ContractedPass {
     int64_t output;
 } dmlops_plan_ContractedPass;
 
+typedef struct dmlops_plan_RowsPass {
+    int64_t number;
+    int64_t source;
+    int64_t read;
+    int64_t each;
+    int64_t of_rows;
+    int64_t output;
+} dmlops_plan_RowsPass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -22735,6 +22744,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_int_list activations;
     dmlops_plan_ContractedPass contracted;
     dmlops_plan_AttentionPass attention;
+    dmlops_plan_RowsPass rows;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -22881,6 +22891,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 bounds;
     dmlops_plan_Activation_8 activations;
     dmlops_plan_Factors factors;
+    dmlops_plan_int_8 reduced;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_int_512 {
@@ -23204,6 +23215,27 @@ typedef struct dmlops_plan_Sharing {
     int64_t lanes;
     int64_t threads;
 } dmlops_plan_Sharing;
+
+typedef struct dmlops_plan_RowsParams {
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+    int64_t rowCount;
+    int64_t rowVectors;
+    int64_t partVectors;
+    int64_t partCount;
+    int64_t groupColumns;
+    dmlops_plan_int_16 steps;
+    dmlops_plan_Dimension_10 keptLoops;
+    dmlops_plan_Dimension_10 rowLoops;
+} dmlops_plan_RowsParams;
+
+typedef struct dmlops_plan_Layout {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t vector;
+} dmlops_plan_Layout;
 
 typedef struct dmlops_plan_Scan {
     dmlops_plan_Tensor input;
@@ -23600,6 +23632,40 @@ DMLOPS_CALLED void dmlops_put_ReduceParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_RowsParams(
+    dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
+    for (int64_t i = 0; i < record->lists.count; ++i) {
+        dmlops_put_word(planning, record->lists.items[i]);
+    }
+    for (int64_t i = 0; i < record->activations.count; ++i) {
+        dmlops_put_word(planning, record->activations.items[i]);
+    }
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
+    for (int64_t i = 0; i < record->scalars.count; ++i) {
+        dmlops_put_word(planning, record->scalars.items[i]);
+    }
+    dmlops_put_word(planning, record->rowCount);
+    dmlops_put_word(planning, record->rowVectors);
+    dmlops_put_word(planning, record->partVectors);
+    dmlops_put_word(planning, record->partCount);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->steps.count; ++i) {
+        dmlops_put_word(planning, record->steps.items[i]);
+    }
+    for (int64_t i = 0; i < record->keptLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->keptLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->rowLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->rowLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_ScanParams(
     dmlops_planning* planning, const dmlops_plan_ScanParams* record) {
     dmlops_put_word(planning, record->count);
@@ -23795,6 +23861,24 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told);
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     int64_t count, int64_t vector, int64_t number);
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
+    const dmlops_plan_Loop_16* reduced, int64_t place);
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops);
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     axis, int decreasing);
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
@@ -23870,13 +23954,13 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
 /* Whether one loop over both goes the same way. */
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
         const int64_t step = inner->strides.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
     }
-    return dmlops_plan_int_8_equal(&outer->strides, &made_1);
+    return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
 
 /* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
@@ -23926,11 +24010,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, 
 /* A loop over every so many elements. */
 DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t
     step) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
         const int64_t stride = loop->strides.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
     }
     dmlops_plan_Loop made_3;
     made_3.size = dmlops_divide(loop->size, step);
@@ -23976,10 +24060,10 @@ DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_dimensions(dmlops_planning* p
 
 /* The loop over one coordinate alone. */
 DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, stride);
     }
     dmlops_plan_Loop made_3;
     made_3.size = 1;
@@ -24043,11 +24127,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
     for (int64_t place = 0; place < tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.count; ++place) {
         const int64_t size = tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.items[place];
         if (place != axis) {
-            dmlops_plan_int_8 made_1;
+            dmlops_plan_int_16 made_1;
             made_1.count = 0;
             for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
                 const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-                dmlops_plan_int_8_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
+                dmlops_plan_int_16_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
                     place, tensor->strides.count)]);
             }
             dmlops_plan_Loop made_3;
@@ -25260,11 +25344,11 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     made_1.count = 0;
     for (int64_t place = 0; place < output.sizes.count; ++place) {
         const int64_t size = output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
-            dmlops_plan_int_8_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
+            dmlops_plan_int_16_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
                 place, tensor->strides.count)]);
         }
         dmlops_plan_Loop made_4;
@@ -25379,13 +25463,13 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* pla
     int64_t looked = 1;
     for (int64_t place = 0; place < told->output.sizes.count; ++place) {
         const int64_t size = told->output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
             movement.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
             movement.steps.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
             place, told->output.strides.count)]);
         dmlops_plan_Loop loop;
         loop.size = size;
@@ -25415,11 +25499,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning,
     if (loops->count == 0) {
         dmlops_plan_Loop_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 1);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         made_3.strides = made_2;
@@ -25451,24 +25535,24 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
     loops.count = 0;
     for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved->loops.count); ++each_3) {
         const dmlops_plan_Loop* loop = &moved->loops.items[each_3];
-        dmlops_plan_int_8 made_4;
+        dmlops_plan_int_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
             dmlops_divide(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)], factor));
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
             dmlops_divide(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)], factor));
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
         made_5.strides = made_4;
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
-    dmlops_plan_int_8 made_6;
+    dmlops_plan_int_16 made_6;
     made_6.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
     dmlops_plan_Loop made_7;
     made_7.size = dmlops_divide(inner.size, factor);
     made_7.strides = made_6;
@@ -25638,9 +25722,9 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     for (int64_t each_1 = 0; each_1 < told->input.sizes.count; ++each_1) {
         const int64_t size = told->input.sizes.items[each_1];
         const int64_t stride = told->input.strides.items[dmlops_item(planning, each_1, told->input.strides.count)];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         made_3.strides = made_2;
@@ -25702,9 +25786,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     for (int64_t each_1 = 0; each_1 < told->output.sizes.count; ++each_1) {
         const int64_t size = told->output.sizes.items[each_1];
         const int64_t stride = told->output.strides.items[dmlops_item(planning, each_1, told->output.strides.count)];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         made_3.strides = made_2;
@@ -25713,9 +25797,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     if (dmlops_plan_is_packed(planning, &told->output)) {
         dmlops_plan_Loop_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_8 made_5;
+        dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, 1);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, 1);
         dmlops_plan_Loop made_6;
         made_6.size = count;
         made_6.strides = made_5;
@@ -25839,11 +25923,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
         int64_t written = (!of_axes || told->is_each) ? told->output.strides.items[dmlops_item(planning, place,
             told->output.strides.count)] : read;
         int in_order = of_axes && told->chooses;
-        dmlops_plan_int_8 made_5;
+        dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, read);
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, written);
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, read);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, written);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
             order.count)] : read);
         dmlops_plan_Loop made_6;
         made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
@@ -25860,11 +25944,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
     made_9.count = 0;
     for (int64_t each_10 = 0; each_10 < loops.count; ++each_10) {
         const dmlops_plan_Loop* loop = &loops.items[each_10];
-        dmlops_plan_int_8 made_11;
+        dmlops_plan_int_16 made_11;
         made_11.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
             loop->strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_12;
         made_12.size = loop->size;
@@ -25957,11 +26041,11 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     places.count = 0;
     for (int64_t place = 0; place < kept.count; ++place) {
         const dmlops_plan_Loop* loop = &kept.items[place];
-        dmlops_plan_int_8 made_7;
+        dmlops_plan_int_16 made_7;
         made_7.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, order.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, order.items[dmlops_item(planning, place,
             order.count)]);
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_8;
         made_8.size = loop->size;
@@ -25972,10 +26056,10 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_out_write(planning, &told->output.buffer);
     dmlops_plan_Loop_16 made_9;
     made_9.count = 0;
-    dmlops_plan_int_8 made_10;
+    dmlops_plan_int_16 made_10;
     made_10.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_10, made_10.count, sets.number);
-    dmlops_plan_int_8_insert(planning, &made_10, made_10.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_10, made_10.count, sets.number);
+    dmlops_plan_int_16_insert(planning, &made_10, made_10.count, 0);
     dmlops_plan_Loop made_11;
     made_11.size = parts;
     made_11.strides = made_10;
@@ -26020,6 +26104,285 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     params.reduced = reduced;
     dmlops_put_ReduceParams(planning, &params);
     dmlops_out_dispatch(planning, &found, number == 2);
+}
+
+/* The tensors that are read or written, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows) {
+    (void)planning;
+    return (rows->read | rows->each) | rows->of_rows;
+}
+
+/* Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, and outputs all
+   elements that they should have. */
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_RowsPass rows = shader->rows;
+    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, rows.source, told->tensors.count)];
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int takes_part = ((dmlops_plan_taking_part(planning, &rows) >> place) & 1) == 1;
+        if (takes_part && tensor->is_present) {
+            if (tensor->sizes.count != source.sizes.count) {
+                return 0;
+            }
+            for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+                const int64_t size = tensor->sizes.items[d];
+                int is_one = (((rows.of_rows >> place) & 1) == 1) && (told->reduced.items[dmlops_item(planning, d,
+                    told->reduced.count)] == 1);
+                int is_whole = size == (is_one ? 1 : source.sizes.items[dmlops_item(planning, d, source.sizes.count)]);
+                if (!is_whole && ((size != 1) || (((rows.read >> place) & 1) == 0))) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return 1;
+}
+
+/* How far apart neighbours along a dimension are, 0 where all are the same element. */
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis) {
+    return (tensor->is_present && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1)) ?
+        tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0;
+}
+
+/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes) {
+    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, shader->rows.source, told->tensors.count)];
+    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const int64_t axis = axes->items[each_1];
+        dmlops_plan_int_16 strides;
+        strides.count = 0;
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
+            source.strides.count)]);
+        for (int64_t place = 0; place < told->tensors.count; ++place) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+            dmlops_plan_int_16_insert(planning, &strides, strides.count, (((taking >> place) & 1) == 1) ?
+                dmlops_plan_stride_of(planning, tensor, axis) : 0);
+        }
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
+            source.strides.count)]);
+        dmlops_plan_Loop made_2;
+        made_2.size = source.sizes.items[dmlops_item(planning, axis, source.sizes.count)];
+        made_2.strides = strides;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+    }
+    dmlops_plan_Loop_16 made_3 = dmlops_plan_merged(planning, &loops);
+    loops = made_3;
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_4 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+    }
+    return loops;
+}
+
+/* The strides of a tensor but for the innermost loop of a row. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
+    const dmlops_plan_Loop_16* reduced, int64_t place) {
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &kept->items[each_1];
+        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
+            loop->strides.count)]);
+    }
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+        const dmlops_plan_Loop* loop = &reduced->items[each_2];
+        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
+            loop->strides.count)]);
+    }
+    return others;
+}
+
+/* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
+    dmlops_plan_Loop inner = reduced->items[dmlops_item(planning, -1, reduced->count)];
+    int64_t vector = 0;
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int is_whole = (((shader->rows.each >> place) & 1) == 1) || (place == shader->rows.source);
+        if (is_whole && tensor->is_present) {
+            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, kept, reduced, dmlops_add(place, 1));
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            vector = dmlops_gcd(vector, own);
+        }
+    }
+    return vector;
+}
+
+/* How rows lie in tensors. Without statistics, any loop makes a row, and the innermost is the best. */
+DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_int_8 between;
+    between.count = 0;
+    dmlops_plan_int_8 within;
+    within.count = 0;
+    for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, shader->rows.source,
+        told->tensors.count)].sizes.count; ++axis) {
+        if ((told->reduced.count > 0) && (told->reduced.items[dmlops_item(planning, axis, told->reduced.count)] == 0)) {
+            dmlops_plan_int_8_insert(planning, &between, between.count, axis);
+        } else {
+            dmlops_plan_int_8_insert(planning, &within, within.count, axis);
+        }
+    }
+    dmlops_plan_Loop_16 kept = dmlops_plan_loops_along(planning, told, shader, &between);
+    dmlops_plan_Loop_16 reduced = dmlops_plan_loops_along(planning, told, shader, &within);
+    if (told->reduced.count == 0) {
+        dmlops_plan_Loop_16 made_1;
+        made_1.count = 0;
+        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
+            const dmlops_plan_Loop* item = &reduced.items[each_2];
+            dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, item);
+        }
+        kept = made_1;
+        dmlops_plan_Loop_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
+            const dmlops_plan_Loop* item = &reduced.items[each_4];
+            dmlops_plan_Loop_16_insert(planning, &made_3, made_3.count, item);
+        }
+        reduced = made_3;
+    }
+    if (kept.count == 0) {
+        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
+    }
+    dmlops_plan_Layout made_6;
+    made_6.kept = kept;
+    made_6.reduced = reduced;
+    made_6.vector = dmlops_plan_vector_along(planning, told, shader, &kept, &reduced);
+    return made_6;
+}
+
+/* The macros that say how tensors are read and written along a row. */
+DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
+    dmlops_plan_Loop inner = found->reduced.items[dmlops_item(planning, -1, found->reduced.count)];
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if (((dmlops_plan_taking_part(planning, &shader->rows) >> place) & 1) == 1) {
+            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, &found->kept, &found->reduced,
+                dmlops_add(place, 1));
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            int is_packed = tensor->is_present && (own >= found->vector);
+            dmlops_out_define(planning, tensor->macro, "_VECTOR", is_packed ? found->vector : 1);
+            if (((shader->rows.read >> place) & 1) == 1) {
+                int is_one = 1;
+                for (int64_t each_1 = 0; each_1 < found->reduced.count; ++each_1) {
+                    const dmlops_plan_Loop* loop = &found->reduced.items[each_1];
+                    is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
+                        loop->strides.count)] == 0);
+                }
+                dmlops_out_define(planning, tensor->macro, "_OF_ROW", (int64_t)is_one);
+            }
+        }
+    }
+}
+
+/* Loops as shaders take them, with one stride for each tensor. */
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops) {
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
+            ++each_4) {
+            const int64_t item = loop->strides.items[each_4];
+            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, item);
+        }
+        dmlops_plan_Loop made_5;
+        made_5.size = loop->size;
+        made_5.strides = made_3;
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_5);
+    }
+    dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &made_1);
+    return made_6;
+}
+
+/* One dispatch; the passes of the definition where tensors do not fit together. */
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->rows.output, told->tensors.count)];
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Layout found = dmlops_plan_layout_of(planning, told, shader);
+    dmlops_plan_tell_vectors(planning, told, shader, &found);
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, found.reduced.count); ++each_3) {
+        const dmlops_plan_Loop* item = &found.reduced.items[each_3];
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+    }
+    dmlops_plan_Loop made_4 = dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)], found.vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_4);
+    dmlops_plan_Sets sets = dmlops_plan_sets_of(planning, &found.kept, &vectors);
+    dmlops_plan_Sharing sharing = dmlops_plan_shared(planning, &sets);
+    int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
+    int64_t extent = (told->reduced.count > 0) ? sets.extent : dmlops_min(sets.extent, dmlops_multiply(4, block));
+    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_5);
+    }
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
+        sharing.threads), parts);
+    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1);
+    dmlops_out_define(planning, "", "PASS", shader->rows.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", sharing.threads);
+    dmlops_out_define(planning, "", "LANES", sharing.lanes);
+    dmlops_out_define(planning, "", "ACROSS", (int64_t)sharing.is_across);
+    dmlops_out_define(planning, "", "UNROLL", sharing.unroll);
+    dmlops_out_define(planning, "", "WHOLE", (int64_t)(sets.extent <= block));
+    dmlops_out_define(planning, "", "VECTOR", found.vector);
+    dmlops_out_define(planning, "", "KEPT_RANK", found.kept.count);
+    dmlops_out_define(planning, "", "REDUCED_RANK", vectors.count);
+    dmlops_plan_int_16 made_6;
+    made_6.count = 0;
+    for (int64_t each_7 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); each_7 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); ++each_7) {
+        const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
+            found.reduced.count)].strides.items[each_7];
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, dmlops_modulo(stride, INT64_C(4294967296)));
+    }
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_of_tensors(planning, &found.kept);
+    dmlops_plan_Dimension_10 made_9 = dmlops_plan_of_tensors(planning, &vectors);
+    dmlops_plan_RowsParams params;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.scalars = known.scalars;
+    params.rowCount = sets.number;
+    params.rowVectors = sets.extent;
+    params.partVectors = extent;
+    params.partCount = parts;
+    params.groupColumns = grid_.columns;
+    params.steps = made_6;
+    params.keptLoops = made_8;
+    params.rowLoops = made_9;
+    dmlops_put_RowsParams(planning, &params);
+    dmlops_out_dispatch(planning, &grid_, 0);
 }
 
 DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
@@ -26086,10 +26449,10 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
         int is_grouped = (length > 64) && !side_by_side;
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         made_3.strides = made_2;
@@ -26123,21 +26486,21 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     for (int64_t place = 0; place < loops.count; ++place) {
         dmlops_plan_Loop loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1),
             place), loops.count)];
-        dmlops_plan_int_8 made_6;
+        dmlops_plan_int_16 made_6;
         made_6.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, loop.strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, loop.strides.items[dmlops_item(planning, 0,
             loop.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, following);
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, following);
         dmlops_plan_Loop made_7;
         made_7.size = loop.size;
         made_7.strides = made_6;
         dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_7);
         following = dmlops_multiply(following, loop.size);
     }
-    dmlops_plan_int_8 made_8;
+    dmlops_plan_int_16 made_8;
     made_8.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_8, made_8.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_8, made_8.count, 1);
     dmlops_plan_Loop made_9;
     made_9.size = segments;
     made_9.strides = made_8;
@@ -26168,18 +26531,18 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_write(planning, &starts);
     dmlops_plan_Loop_16 each;
     each.count = 0;
-    dmlops_plan_int_8 made_11;
+    dmlops_plan_int_16 made_11;
     made_11.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_11, made_11.count, segments);
-    dmlops_plan_int_8_insert(planning, &made_11, made_11.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_11, made_11.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_11, made_11.count, segments);
     dmlops_plan_Loop made_12;
     made_12.size = count;
     made_12.strides = made_11;
     dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_12);
-    dmlops_plan_int_8 made_13;
+    dmlops_plan_int_16 made_13;
     made_13.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
     dmlops_plan_Loop made_14;
     made_14.size = 1;
     made_14.strides = made_13;
@@ -26200,10 +26563,10 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_read(planning, &told->input.buffer);
     dmlops_out_read(planning, &starts);
     dmlops_out_write(planning, &told->output.buffer);
-    dmlops_plan_int_8 made_16;
+    dmlops_plan_int_16 made_16;
     made_16.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, target.step));
     dmlops_plan_Loop made_17;
     made_17.size = segments;
     made_17.strides = made_16;
@@ -26236,13 +26599,13 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     made_1.count = 0;
     for (int64_t place = 0; place < told->output.sizes.count; ++place) {
         const int64_t size = told->output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
             place, told->input.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
             place, told->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
@@ -26258,14 +26621,14 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     made_5.count = 0;
     for (int64_t place = 0; place < told->updates.sizes.count; ++place) {
         const int64_t size = told->updates.sizes.items[place];
-        dmlops_plan_int_8 made_6;
+        dmlops_plan_int_16 made_6;
         made_6.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
             movement.steps.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
             place, told->updates.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
             movement.strides.count)]);
         dmlops_plan_Loop made_7;
         made_7.size = size;
@@ -26489,11 +26852,11 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, item);
     }
     if (runs > 1) {
-        dmlops_plan_int_8 made_11;
+        dmlops_plan_int_16 made_11;
         made_11.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
         dmlops_plan_Loop made_12;
         made_12.size = runs;
         made_12.strides = made_11;
@@ -27777,6 +28140,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {17, dmlops_convolution_activations},
     {1, 1, 0, 3},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -27934,6 +28298,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {17, dmlops_gemm_activations},
     {2, 0, 1, 3},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -28031,6 +28396,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28084,6 +28450,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28128,6 +28495,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28170,6 +28538,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28480,6 +28849,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {17, dmlops_batch_normalization_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {1, 5, 31, 32, 0, 5},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28495,8 +28865,11 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_tell_list(planning, &told.reduced, &list1);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -28512,6 +28885,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {17, dmlops_mean_variance_normalization_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28560,8 +28934,20 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list7, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list7);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_kept[] = {{"KEPT_BASE", 1, 0}};
@@ -28576,6 +28962,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28634,6 +29021,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {2, 0, 1, 2, 0, 1},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28662,7 +29050,13 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_plan_definition(planning, &told, &dmlops_lp_normalization_shader);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list3, (at_v0 == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list3);
+    dmlops_plan_rows(planning, &told, &dmlops_lp_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
@@ -28678,6 +29072,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {17, dmlops_rnn_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -28759,6 +29154,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {17, dmlops_lstm_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -28858,6 +29254,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {17, dmlops_gru_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -29131,6 +29528,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -29174,6 +29572,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -29281,6 +29680,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -29576,6 +29976,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -29717,6 +30118,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -29789,8 +30191,28 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any6 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any7 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list8);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization1_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
@@ -29805,6 +30227,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -29833,6 +30256,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -29869,6 +30293,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -29919,6 +30344,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -29984,6 +30410,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -30181,6 +30608,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30240,6 +30668,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30319,6 +30748,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30383,6 +30813,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -30462,6 +30893,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -30614,6 +31046,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30685,6 +31118,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {4, 0, 31, 32, 192, 5},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30724,7 +31158,13 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     }
     dmlops_tell_listed(planning, &told.lists, &list3);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_grad_shader);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list4);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_grad_shader);
 }
 
 static const dmlops_plan_Pass dmlops_element_wise_quantized_linear_add_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
@@ -30737,6 +31177,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -30769,6 +31210,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -30820,6 +31262,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -30885,6 +31328,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30982,6 +31426,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {17, dmlops_batch_normalization_training_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {4, 0, 15, 16, 96, 4},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -31032,8 +31477,20 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list7, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list7);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_shader);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
@@ -31048,6 +31505,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {4, 0, 31, 32, 192, 5},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31093,7 +31551,19 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+    dmlops_list list5;
+    list5.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list5, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list6);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_grad_shader);
 }
 
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
@@ -31263,6 +31733,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -31294,6 +31765,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -31345,6 +31817,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {3, 0, 384},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -31596,6 +32069,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31644,6 +32118,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31731,6 +32206,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -31798,6 +32274,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -31844,6 +32321,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -31917,8 +32395,28 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
     dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any6 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any7 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list8);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization2_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization2_shader);
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
@@ -31933,6 +32431,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {3, 0, 2432},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -32371,6 +32870,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -32403,6 +32903,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -32470,6 +32971,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

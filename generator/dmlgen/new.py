@@ -193,6 +193,7 @@ def _draft(
         schedule=None,
         contraction=None,
         attention=None,
+        rows=None,
         examples=(),
         data=(),
         errata=(),

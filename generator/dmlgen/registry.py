@@ -20,7 +20,7 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.text import NO_TEXT, Message, Text
 
 if TYPE_CHECKING:
-    from dmlgen.schedules.schedule import Attention, Contraction, Schedule
+    from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -471,6 +471,7 @@ class Operator:
     schedule: Schedule | None  # the fast way that the generator has; no spec says it
     contraction: Contraction | None  # a faster way beside that of the definition itself
     attention: Attention | None  # the same for an intermediate tensor
+    rows: Rows | None  # the same for all outputs
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -710,7 +711,7 @@ class Registry:
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
         plain = (
-            replace(one, schedule=None, contraction=None, attention=None) if one.defines is not None else one
+            replace(one, schedule=None, contraction=None, attention=None, rows=None) if one.defines is not None else one
             for one in self.operators
         )
         return replace(self, operators=tuple(plain))

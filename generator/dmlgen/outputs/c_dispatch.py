@@ -68,6 +68,7 @@ class StaticView:
     activations: tuple[int, ...]
     contracted: str
     attention: str
+    rows: str
     macros: tuple[str, ...]
 
 
@@ -202,7 +203,7 @@ def _defines(shader: ShaderView) -> int:
     if shader.static is None:  # switches, and what the planner has of its own
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
-    return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
+    return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
 def _longest_list(operators: Iterable[Operator]) -> int:
@@ -431,7 +432,7 @@ def _defined(
     view = ShaderView(
         operator,
         "Definition",
-        "definition" if shader.contracted is None else "contraction",
+        _planner(shader),
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),
@@ -440,7 +441,14 @@ def _defined(
         apart=_apart_view(operator, shader) if _left(registry, operator, shader) else None,
     )
     records = ["DefinitionParams"] + ["ContractionParams"] * (shader.contracted is not None)
+    records += ["RowsParams"] * (shader.rows is not None)
     return view, max(definition_params(plans, shader, record).words for record in records)
+
+
+def _planner(shader: DefinitionShader) -> str:
+    if shader.rows is not None:
+        return "rows"
+    return "definition" if shader.contracted is None else "contraction"
 
 
 def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
@@ -477,6 +485,7 @@ def _static(shader: DefinitionShader) -> StaticView:
         activations=tuple(one.value for one in shader.activations),
         contracted=_contracted(shader),
         attention=_attention(shader),
+        rows=_rows(shader),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
@@ -500,6 +509,16 @@ def _attention(shader: DefinitionShader) -> str:
         return _entry(-1, 0, 0)
     told = sum(1 << tensors.index(tensor) for tensor in attention.told)
     return _entry(number, kept.index(attention.query), told)
+
+
+def _rows(shader: DefinitionShader) -> str:
+    """The pass of rows, as a record."""
+    rows, tensors = shader.rows, list(shader.tensors)
+    if rows is None:
+        return _entry(-1, 0, 0, 0, 0, 0)
+    each, of_rows = ([tensor for tensor, _ in written] for written in (rows.each, rows.of_rows))
+    bits = (sum(1 << tensors.index(tensor) for tensor in names) for names in (rows.read, each, of_rows))
+    return _entry(rows.number, tensors.index(rows.source), *bits, tensors.index(each[0]))
 
 
 def _entry(*fields: str | int) -> str:
@@ -591,6 +610,8 @@ class _DispatchPrinter(CPrinter):
             for name, node in shader.contracted.told.items():
                 kind: object = ListOf(INT, 8) if node.type == ir.INTS else INT
                 self.tell_role(f"factors.{name}", kind, inlined(node))
+        if shader.rows is not None:
+            self.tell_role("reduced", ListOf(INT, 8), inlined(shader.rows.reduced))
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
         """The elements that a coordinate leads to, one after the other."""

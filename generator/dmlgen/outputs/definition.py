@@ -110,6 +110,8 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
     nodes = {one.name: one.node for one in constants if one.node is not None}
     if shader.contracted is not None:
         nodes |= {f"contraction.{name}": node for name, node in shader.contracted.told.items()}
+    if shader.rows is not None:
+        nodes["rows.reduced"] = shader.rows.reduced
     known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
     return DefinitionView(
         operator=operator,
@@ -123,6 +125,7 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
                 "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
                 | ({"Kept"} if tensors else set())
                 | ({"Contracted"} if shader.contracted else set())
+                | ({"Rows"} if shader.rows is not None else set())
                 | ({"Attention"} if shader.attention is not None else set())
                 | ({"Keyed"} if any(tensor.keyed for tensor in tensors) else set()),
                 "..enums": printer.enums,

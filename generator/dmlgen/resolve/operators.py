@@ -34,9 +34,9 @@ from dmlgen.resolve.defaults import Default, resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, check_counts
-from dmlgen.schedules import attention, contraction, schedule_of
+from dmlgen.schedules import attention, contraction, rows, schedule_of
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import Attention, Contraction, Schedule, schedule_of_algorithm
+from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule, schedule_of_algorithm
 from dmlgen.source import Node, Scalar
 
 
@@ -104,6 +104,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         schedule=computed.schedule,
         contraction=computed.contraction,
         attention=computed.attention,
+        rows=computed.rows,
         examples=tuple(examples),
         data=tuple(data),
         errata=tuple(map(erratum, node.errata)),
@@ -203,6 +204,7 @@ class _Computed(NamedTuple):
     schedule: Schedule | None = None
     contraction: Contraction | None = None
     attention: Attention | None = None
+    rows: Rows | None = None
 
 
 def _computed(
@@ -231,6 +233,7 @@ def _computed(
         defines=defines,
         contraction=contraction.recognise(defines, described),
         attention=attention.recognise(defines, described),
+        rows=rows.recognise(defines, described),
     )
 
 

@@ -748,6 +748,18 @@ class Attention(NamedTuple):
     told: Sequence[str]
 
 
+class Rows(NamedTuple):
+    """Pass `number` of a shader works out all outputs by rows of a tensor: those as large as it, `each`, and
+    those with an entry for each row. The evaluation knows along which dimensions rows run, as "rows.reduced".
+    """
+
+    number: int
+    source: str
+    read: Sequence[str]
+    each: Sequence[str]
+    of_rows: Sequence[str]
+
+
 @dataclass(frozen=True)
 class Shader:
     """What the shader of a definition is told.
@@ -758,7 +770,8 @@ class Shader:
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
     that they are; `fused` is the member with activations, `activations` the operators that it may name;
-    `contracted` is a faster way to an output than the passes; `attention` is one of these.
+    `contracted` is a faster way to an output than the passes; `attention` is one of these. `rows` is a
+    faster way to all outputs.
     """
 
     tensors: Mapping[str, str]
@@ -775,6 +788,7 @@ class Shader:
     activations: tuple[int, ...]
     contracted: Contracted | None = None
     attention: Attention | None = None
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True)

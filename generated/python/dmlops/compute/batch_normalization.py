@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Pass, Shader, entry
+from ..definition import Defined, Evaluation, Pass, Rows, Shader, entry
 
 
 def define(e: Evaluation) -> None:
@@ -32,6 +32,7 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "rows.reduced": lambda: (),
     }
 
 
@@ -49,6 +50,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    rows=Rows(1, "OutputTensor", ['InputTensor', 'VarianceTensor', 'MeanTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
     lists=(
     ),
     elements=(

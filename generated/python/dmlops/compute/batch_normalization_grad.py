@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry
+from ..definition import Defined, Evaluation, Kept, Pass, Rows, Shader, box, entry
 
 
 def define(e: Evaluation) -> None:
@@ -61,6 +61,7 @@ def define(e: Evaluation) -> None:
     e.known = {
         "extent": lambda: extent(),
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "rows.reduced": lambda: tuple(1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)),
     }
 
 
@@ -85,6 +86,7 @@ SHADER = Shader(
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
+    rows=Rows(4, "InputTensor", ['InputGradientTensor', 'InputTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor'], ['OutputGradientTensor'], ['OutputScaleGradientTensor', 'OutputBiasGradientTensor']),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),

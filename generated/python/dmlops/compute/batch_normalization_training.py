@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, multiplied
+from ..definition import Defined, Evaluation, Kept, Pass, Rows, Shader, box, entry, multiplied
 
 
 def define(e: Evaluation) -> None:
@@ -73,6 +73,8 @@ def define(e: Evaluation) -> None:
         "extent": lambda: extent(),
         "product": lambda: multiplied(extent()),
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "product2": lambda: multiplied(tuple(entry(desc.InputTensor.Sizes, v0) if entry(desc.ScaleTensor.Sizes, v0) == 1 else 1 for v0 in range(desc.InputTensor.DimensionCount))),
+        "rows.reduced": lambda: tuple(1 if entry(desc.ScaleTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)),
     }
 
 
@@ -97,6 +99,7 @@ SHADER = Shader(
         Pass(('OutputMeanTensor',), ('Mean',)),
         Pass(('OutputVarianceTensor',), ('Variance',)),
     ),
+    rows=Rows(4, "InputTensor", ['InputTensor', 'FusedAddTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], ['OutputMeanTensor', 'OutputVarianceTensor']),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
@@ -105,6 +108,7 @@ SHADER = Shader(
     scalars=(
         ("int", "product"),
         ("float", "epsilon"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

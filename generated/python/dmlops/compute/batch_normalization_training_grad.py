@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, multiplied
+from ..definition import Defined, Evaluation, Kept, Pass, Rows, Shader, box, entry, multiplied
 
 
 def define(e: Evaluation) -> None:
@@ -68,6 +68,8 @@ def define(e: Evaluation) -> None:
         "extent": lambda: extent(),
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
         "product": lambda: multiplied(extent()),
+        "product2": lambda: multiplied(tuple(entry(desc.InputTensor.Sizes, v0) if entry(desc.MeanTensor.Sizes, v0) == 1 else 1 for v0 in range(desc.InputTensor.DimensionCount))),
+        "rows.reduced": lambda: tuple(1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)),
     }
 
 
@@ -92,6 +94,7 @@ SHADER = Shader(
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
+    rows=Rows(4, "InputTensor", ['InputGradientTensor', 'InputTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor'], ['OutputGradientTensor'], ['OutputScaleGradientTensor', 'OutputBiasGradientTensor']),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
@@ -100,6 +103,7 @@ SHADER = Shader(
     scalars=(
         ("float", "epsilon"),
         ("int", "product"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

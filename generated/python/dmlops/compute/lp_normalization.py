@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry
+from ..definition import Defined, Evaluation, Kept, Pass, Rows, Shader, box, entry
 
 
 def define(e: Evaluation) -> None:
@@ -47,6 +47,7 @@ def define(e: Evaluation) -> None:
         "isNumber": lambda: desc.P == 1,
         "axis": lambda: desc.Axis,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "rows.reduced": lambda: tuple(1 if v0 == desc.Axis else 0 for v0 in range(desc.InputTensor.DimensionCount)),
     }
 
 
@@ -62,6 +63,7 @@ SHADER = Shader(
         Pass(('Norm',), ()),
         Pass(('OutputTensor',), ('Norm',)),
     ),
+    rows=Rows(2, "InputTensor", ['InputTensor'], ['OutputTensor'], []),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),

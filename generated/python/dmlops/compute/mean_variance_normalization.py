@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, multiplied, rank_of, sizes_of
+from ..definition import (
+    Defined,
+    Evaluation,
+    Kept,
+    Pass,
+    Rows,
+    Shader,
+    box,
+    entry,
+    multiplied,
+    rank_of,
+    sizes_of,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -79,6 +91,8 @@ def define(e: Evaluation) -> None:
         "product": lambda: multiplied(extent()),
         "normalizeVariance": lambda: desc.NormalizeVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "product2": lambda: multiplied(tuple(entry(desc.InputTensor.Sizes, v0) if v0 >= (1 if desc.CrossChannel else 2) else 1 for v0 in range(desc.InputTensor.DimensionCount))),
+        "rows.reduced": lambda: tuple(1 if v0 >= (1 if desc.CrossChannel else 2) else 0 for v0 in range(desc.InputTensor.DimensionCount)),
     }
 
 
@@ -98,6 +112,7 @@ SHADER = Shader(
         Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
         Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
+    rows=Rows(2, "InputTensor", ['InputTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
@@ -108,6 +123,7 @@ SHADER = Shader(
         ("int", "product"),
         ("int", "normalizeVariance"),
         ("float", "epsilon"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

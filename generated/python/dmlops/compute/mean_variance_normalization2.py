@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, multiplied, rank_of, sizes_of
+from ..definition import (
+    Defined,
+    Evaluation,
+    Kept,
+    Pass,
+    Rows,
+    Shader,
+    box,
+    entry,
+    multiplied,
+    rank_of,
+    sizes_of,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -81,6 +93,8 @@ def define(e: Evaluation) -> None:
         "useMean": lambda: desc.UseMean,
         "useVariance": lambda: desc.UseVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "product2": lambda: multiplied(tuple(entry(desc.InputTensor.Sizes, v0) if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes))) else 1 for v0 in range(desc.InputTensor.DimensionCount))),
+        "rows.reduced": lambda: tuple(1 if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes))) else 0 for v0 in range(desc.InputTensor.DimensionCount)),
     }
 
 
@@ -100,6 +114,7 @@ SHADER = Shader(
         Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
         Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
+    rows=Rows(2, "InputTensor", ['InputTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
     lists=(
         ("ints", "axes", "AXES"),
         ("ints", "extent", "EXTENT"),
@@ -112,6 +127,7 @@ SHADER = Shader(
         ("int", "useMean"),
         ("int", "useVariance"),
         ("float", "epsilon"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

@@ -67,6 +67,19 @@ class ContractedPass(NamedTuple):
     output: int
 
 
+class RowsPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, works out all outputs by rows of a tensor, `source`. `read` has a
+    bit for each tensor that is read, `each` and `of_rows` for outputs as large as that tensor and for those
+    with an entry for each row. `output` is one of the former."""
+
+    number: int
+    source: int
+    read: int
+    each: int
+    of_rows: int
+    output: int
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
     and of numbers that bound lists, and a faster way to the output."""
@@ -79,6 +92,7 @@ class DefinitionShader(NamedTuple):
     activations: Sequence[int]
     contracted: ContractedPass
     attention: AttentionPass
+    rows: RowsPass
 
 
 class Listed(NamedTuple):
@@ -132,7 +146,8 @@ class Factors(NamedTuple):
 class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
-    are computed in double precision."""
+    are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
+    is empty where they have no statistics."""
 
     is_double: bool
     tensors: Tensors
@@ -143,6 +158,7 @@ class Definition(NamedTuple):
     bounds: Sizes
     activations: Annotated[Sequence[Activation], 8]
     factors: Factors
+    reduced: Sizes
 
 
 class DefinitionParams(NamedTuple):
