@@ -44,6 +44,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, in passes before 4, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -99,6 +100,7 @@ typedef OUTPUT_BIAS_GRADIENT_STORED OutputBiasGradientBuffer;
 [[vk::binding(6, 0)]] RWStructuredBuffer<OutputScaleGradientBuffer> outputScaleGradientTensor : register(u1);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OutputBiasGradientBuffer> outputBiasGradientTensor : register(u2);
 [[vk::binding(8, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
+#if PASS == 4
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -114,6 +116,15 @@ struct Dimension
     uint outputScaleGradientStride;
     uint outputBiasGradientStride;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
@@ -156,7 +167,7 @@ struct Dimension
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 #else
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -176,7 +187,6 @@ struct Dimension
     int4 keptSlopeSizes[2];
     int4 keptTiltSizes[2];
     int4 extent[2];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -185,6 +195,13 @@ struct Dimension
     float epsilon;
 #endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -904,13 +921,6 @@ struct RowPlace
     uint outputBiasGradient;
 };
 
-// n / size for every n below 2^32
-uint DivideBySize(uint n, Dimension dimension)
-{
-    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
-    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
 // Where a row begins
 RowPlace LocateRow(uint item)
 {
@@ -1298,6 +1308,22 @@ void WorkOnRows(uint number, uint thread)
 }
 #endif
 
+#if PASS != 4
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -1307,7 +1333,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Slope, Tilt
     WriteKeptSlope(first + item, SumOf(at));
     WriteKeptTilt(first + item, SumOf2(at));

@@ -36,6 +36,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, in passes before 2, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -55,6 +56,7 @@ typedef OUTPUT_STORED OutputBuffer;
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+#if PASS == 2
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -66,6 +68,15 @@ struct Dimension
     uint reserved0;
     uint reserved1;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
@@ -91,14 +102,13 @@ struct Dimension
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 #else
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptNormSizes[2];
     int4 extent[2];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -108,6 +118,13 @@ struct Dimension
     float epsilon;
 #endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -652,13 +669,6 @@ struct RowPlace
     uint output;
 };
 
-// n / size for every n below 2^32
-uint DivideBySize(uint n, Dimension dimension)
-{
-    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
-    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
 // Where a row begins
 RowPlace LocateRow(uint item)
 {
@@ -860,6 +870,22 @@ void WorkOnRows(uint number, uint thread)
 }
 #endif
 
+#if PASS != 2
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -869,7 +895,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Norm
     WriteKeptNorm(first + item, (Chosen(at)));
 #elif PASS == 1  // OutputTensor

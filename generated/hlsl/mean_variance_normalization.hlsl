@@ -57,6 +57,7 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
+//   RANK       dimensions of what is written, in passes before 2, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -97,6 +98,7 @@ struct Activation
     int reserved;
 };
 
+#if PASS == 2
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -108,6 +110,15 @@ struct Dimension
     uint biasStride;
     uint outputStride;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
@@ -148,7 +159,7 @@ struct Dimension
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 #else
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 scaleSizes[2];
@@ -162,7 +173,6 @@ struct Dimension
     int4 keptVarianceSizes[2];
     int4 extent[2];
     Activation activations[ACTIVATION_COUNT];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -176,6 +186,13 @@ struct Dimension
     int product2;
 #endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -1330,13 +1347,6 @@ struct RowPlace
     uint output;
 };
 
-// n / size for every n below 2^32
-uint DivideBySize(uint n, Dimension dimension)
-{
-    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
-    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
 // Where a row begins
 RowPlace LocateRow(uint item)
 {
@@ -1675,6 +1685,22 @@ void WorkOnRows(uint number, uint thread)
 }
 #endif
 
+#if PASS != 2
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -1684,7 +1710,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Mean, Centre, Variance
     WriteKeptMean(first + item, (SumOf(at) / Count()));
     WriteKeptCentre(first + item, Centre(at));

@@ -20,6 +20,7 @@
 //              6 OutputPresentValueTensor
 // In pass 3 only:
 //   ROWS       queries of a group, a multiple of 32
+//   DEPTH      products that are added to a score at once, and keys whose values are weighted at once: 8 or 16
 //   VALUE_FOURS  columns of the values that a thread works out, in fours
 //   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
 //   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
@@ -47,6 +48,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -71,9 +73,17 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 typedef uint Scratch;
 #endif
 [[vk::binding(14, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+
 [[vk::binding(15, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 querySizes[2];
     int4 queryStrides[2];
     int4 keySizes[2];
@@ -112,7 +122,6 @@ typedef uint Scratch;
     int4 groups2[2];
     int4 headCount[2];
     int4 headCount2[2];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -132,6 +141,13 @@ typedef uint Scratch;
     int maskSizesEntry;
     int pastKey;
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -482,31 +498,6 @@ int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
-
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
-float ExpTail(float x)
-{
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
-}
-
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 88. Like ExpOfSum without its care: operations may be
-// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
-float ExpFused(float high, float low)
-{
-    const float k = round((high + low) * 1.442695f);
-    const float r = mad(k, -1.4286068e-6f, mad(k, -0.69314575f, high)) + low;
-    const int exponent = (int)k;
-    const int first = exponent >> 1;
-    const float scaled = (1.0f + (r + ExpTail(r))) * FromBits((uint)(127 + first) << 23);
-    return scaled * FromBits((uint)(127 + exponent - first) << 23);
-}
 
 QUERY_VALUE LoadQuery(uint offset)
 {
@@ -1153,7 +1144,7 @@ REAL_VALUE Chosen3(REAL_VALUE total, List at)
 
 #if PASS == 3
 static const uint KEYS = 64;  // of a tile
-static const uint DEPTH = 16;  // of what is multiplied at once
+static const uint HELD = 32;  // keys whose weights are in group memory at once
 static const uint LANES = 16;  // threads that share rows
 static const uint threadRows = ROWS * LANES / NUM_THREADS;
 static const uint valueColumns = 4 * LANES * VALUE_FOURS;
@@ -1169,7 +1160,7 @@ static const uint valueLoads = DEPTH * valueColumns / SCRATCH_VECTOR, valueEach 
 
 groupshared float4 queries[DEPTH * rowPitch];  // by elements
 groupshared float4 right[DEPTH * rightPitch];  // keys by elements, or values by keys
-groupshared float4 weights[KEYS * rowPitch];  // by keys; first the greatest score that each thread knows of its rows
+groupshared float4 weights[HELD * rowPitch];  // by keys; first the greatest score that each thread knows of its rows
 groupshared uint strangers;  // whether infinities or NaN were met among the values
 
 #define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
@@ -1280,10 +1271,10 @@ bool Counts(List at)
     return Entry(at, 3) < pastKey;
 }
 
-// e^x for x up to 0
+// e^x for x up to 0, as well as the device can: weights are relative to their sum
 float Weight(float x)
 {
-    return x < -112.0f ? 0.0f : ExpFused(x, 0.0f);  // NaN stays
+    return exp2(x * 1.442695f);
 }
 
 // Blocks of rows of one head, with all its keys in turn. What is subtracted from scores is the greatest so far: the sums
@@ -1362,27 +1353,35 @@ void Attend(uint item, uint thread)
         // Which of them count, and what they are
         uint absent = 0;
 #if SCORES_TOLD
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-            [unroll]
-            for (j = 0; j < 4; j++)
-                weights[(lane * 4 + j) * rowPitch + (ownRow + i) / 4][i % 4] = scores[i][j];
-        [loop]
-        for (uint number = 0; number < 4 * threadRows; number++)
+        [loop]  // half of the threads after the other, each with its own
+        for (uint held = 0; held < KEYS; held += HELD)
         {
-            const uint key = lane * 4 + number % 4, row = ownRow + number / 4;
-            at.entries[2] = (int)min(firstRow + row, rowsOfHead - 1);
-            at.entries[3] = (int)min(firstKey + key, keysOfHead - 1);
-            weights[key * rowPitch + row / 4][row % 4] = Scored(at, weights[key * rowPitch + row / 4][row % 4]);
-            if (!Counts(at) || firstKey + key >= keysOfHead)
-                absent |= 1u << number;
+            if (lane * 4 / HELD == held / HELD)
+            {
+                const uint ownKey = lane * 4 - held;
+                [unroll]
+                for (i = 0; i < threadRows; i++)
+                    [unroll]
+                    for (j = 0; j < 4; j++)
+                        weights[(ownKey + j) * rowPitch + (ownRow + i) / 4][i % 4] = scores[i][j];
+                [loop]
+                for (uint number = 0; number < 4 * threadRows; number++)
+                {
+                    const uint key = ownKey + number % 4, row = ownRow + number / 4;
+                    at.entries[2] = (int)min(firstRow + row, rowsOfHead - 1);
+                    at.entries[3] = (int)min(firstKey + held + key, keysOfHead - 1);
+                    weights[key * rowPitch + row / 4][row % 4] = Scored(at, weights[key * rowPitch + row / 4][row % 4]);
+                    if (!Counts(at) || firstKey + held + key >= keysOfHead)
+                        absent |= 1u << number;
+                }
+                [unroll]
+                for (i = 0; i < threadRows; i++)
+                    [unroll]
+                    for (j = 0; j < 4; j++)
+                        scores[i][j] = weights[(ownKey + j) * rowPitch + (ownRow + i) / 4][i % 4];
+            }
+            GroupMemoryBarrierWithGroupSync();
         }
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-            [unroll]
-            for (j = 0; j < 4; j++)
-                scores[i][j] = weights[(lane * 4 + j) * rowPitch + (ownRow + i) / 4][i % 4];
-        GroupMemoryBarrierWithGroupSync();
 #else
         [unroll]
         for (i = 0; i < threadRows; i++)
@@ -1435,16 +1434,18 @@ void Attend(uint item, uint thread)
             }
         }
         GroupMemoryBarrierWithGroupSync();
-        [unroll]
-        for (j = 0; j < 4; j++)
-            [unroll]
-            for (i = 0; i < threadRows / 4; i++)
-                weights[(lane * 4 + j) * rowPitch + ownRow / 4 + i] = float4(scores[i * 4][j], scores[i * 4 + 1][j], scores[i * 4 + 2][j], scores[i * 4 + 3][j]);
-
         // Their products with the values
         [loop]
         for (uint key = 0; key < min(KEYS, rest.y); key += DEPTH)
         {
+            if (key % HELD == 0 && lane * 4 / HELD == key / HELD)
+            {
+                [unroll]
+                for (j = 0; j < 4; j++)
+                    [unroll]
+                    for (i = 0; i < threadRows / 4; i++)
+                        weights[(lane * 4 % HELD + j) * rowPitch + ownRow / 4 + i] = float4(scores[i * 4][j], scores[i * 4 + 1][j], scores[i * 4 + 2][j], scores[i * 4 + 3][j]);
+            }
             PutValues(thread, nextValues);
             GroupMemoryBarrierWithGroupSync();
             const uint next = firstKey + key + DEPTH;
@@ -1457,7 +1458,7 @@ void Attend(uint item, uint thread)
                     float4 a[threadRows / 4];
                     [unroll]
                     for (i = 0; i < threadRows / 4; i++)
-                        a[i] = weights[(key + k) * rowPitch + ownRow / 4 + i];
+                        a[i] = weights[(key % HELD + k) * rowPitch + ownRow / 4 + i];
                     [unroll]
                     for (j = 0; j < VALUE_FOURS; j++)
                     {
@@ -1476,7 +1477,7 @@ void Attend(uint item, uint thread)
                     [unroll]
                     for (i = 0; i < threadRows; i++)
                     {
-                        const float weight = weights[(key + k) * rowPitch + (ownRow + i) / 4][i % 4];
+                        const float weight = weights[(key % HELD + k) * rowPitch + (ownRow + i) / 4][i % 4];
                         [unroll]
                         for (j = 0; j < VALUE_FOURS; j++)
                             if (asuint(weight) != asuint(ABSENT))
@@ -1522,6 +1523,20 @@ void Attend(uint item, uint thread)
 }
 #endif
 
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -1531,7 +1546,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Query
     WriteKeptQuery(first + item, (Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))));
 #elif PASS == 1  // PresentKey

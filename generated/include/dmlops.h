@@ -22894,6 +22894,22 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 reduced;
 } dmlops_plan_Definition;
 
+typedef struct dmlops_plan_Dimension_10 {
+    int64_t count;
+    dmlops_plan_Dimension items[10];
+} dmlops_plan_Dimension_10;
+
+DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 10 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
 typedef struct dmlops_plan_int_512 {
     int64_t count;
     int64_t items[512];
@@ -22943,10 +22959,9 @@ DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dm
 }
 
 typedef struct dmlops_plan_DefinitionParams {
-    dmlops_plan_int_8 sizes;
+    dmlops_plan_Dimension_10 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
-    int64_t rank;
     int64_t count;
     int64_t first;
     int64_t groupColumns;
@@ -23060,22 +23075,6 @@ typedef struct dmlops_plan_Map {
     dmlops_plan_Number_32 scalars;
     dmlops_plan_int_8_16 arrays;
 } dmlops_plan_Map;
-
-typedef struct dmlops_plan_Dimension_10 {
-    int64_t count;
-    dmlops_plan_Dimension items[10];
-} dmlops_plan_Dimension_10;
-
-DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 10 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
 
 typedef struct dmlops_plan_MapParams {
     int64_t count;
@@ -23460,10 +23459,23 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.constant_count = 0;
 }
 
+DMLOPS_CALLED void dmlops_put_Dimension(
+    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->multiplier);
+    dmlops_put_word(planning, record->halving);
+    dmlops_put_word(planning, record->shift);
+    for (int64_t i = 0; i < record->strides.count; ++i) {
+        dmlops_put_word(planning, record->strides.items[i]);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_word(planning, record->sizes.items[i]);
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
     }
     for (int64_t i = 0; i < record->lists.count; ++i) {
         dmlops_put_word(planning, record->lists.items[i]);
@@ -23471,7 +23483,6 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     for (int64_t i = 0; i < record->activations.count; ++i) {
         dmlops_put_word(planning, record->activations.items[i]);
     }
-    dmlops_put_word(planning, record->rank);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
@@ -23523,17 +23534,6 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     }
     for (int64_t i = 0; i < record->tap.count; ++i) {
         dmlops_put_word(planning, record->tap.items[i]);
-    }
-}
-
-DMLOPS_CALLED void dmlops_put_Dimension(
-    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->multiplier);
-    dmlops_put_word(planning, record->halving);
-    dmlops_put_word(planning, record->shift);
-    for (int64_t i = 0; i < record->strides.count; ++i) {
-        dmlops_put_word(planning, record->strides.items[i]);
     }
 }
 
@@ -24175,6 +24175,7 @@ DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, co
         }
     }
     dmlops_out_define(planning, "", "ROWS", rows);
+    dmlops_out_define(planning, "", "DEPTH", is_many ? 8 : 16);
     dmlops_out_define(planning, "", "VALUE_FOURS", fours);
     dmlops_out_define(planning, "", "SCRATCH_VECTOR", is_whole ? 4 : 1);
     dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)is_told);
@@ -24595,12 +24596,23 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_out_define(planning, "", "PASS", one->number);
-                dmlops_plan_int_8 made_7 = dmlops_plan_eight(planning, &shape);
+                dmlops_out_define(planning, "", "RANK", shape.count);
+                dmlops_plan_Loop_16 made_7;
+                made_7.count = 0;
+                for (int64_t each_8 = 0; each_8 < shape.count; ++each_8) {
+                    const int64_t size = shape.items[each_8];
+                    dmlops_plan_int_16 made_9;
+                    made_9.count = 0;
+                    dmlops_plan_Loop made_10;
+                    made_10.size = size;
+                    made_10.strides = made_9;
+                    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+                }
+                dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
                 dmlops_plan_DefinitionParams params;
-                params.sizes = made_7;
+                params.sizes = made_11;
                 params.lists = known.lists;
                 params.activations = known.activations;
-                params.rank = shape.count;
                 params.count = count;
                 params.first = dmlops_multiply(step, count);
                 params.groupColumns = groups.columns;

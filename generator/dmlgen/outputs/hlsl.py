@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.analysis.described import Valid
 from dmlgen.expr import ir
@@ -258,7 +258,10 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
     activations = activations_of(registry, operator, role["output"].macro) if activates else ()
     printer = HlslPrinter(Uniforms(), aligned=True)
     steps = {
-        step.case: {name: printer.print(node) for name, node in step.expressions.items()}
+        step.case: {
+            name: printer.print(_shifted(node) if "shift" in step.expressions else node)
+            for name, node in step.expressions.items()
+        }
         for step in schedule.steps
     }
     return FormShader(
@@ -275,6 +278,12 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
         max_rank=MAX_RANK,
         params=params_of(plans, f"{pascal(schedule.form.upper())}Params"),
     )
+
+
+def _shifted(node: ir.Expr) -> ir.Expr:
+    """A step with a faster function for exponentials, from whose arguments the greatest is subtracted."""
+    found = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "exp")
+    return ir.substitute(node, {part: replace(part, function="exp_shifted") for part in found})
 
 
 def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:

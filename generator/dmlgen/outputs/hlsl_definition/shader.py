@@ -247,7 +247,9 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
             "lists": lists,
             "activations": activations,
             "steps": [Constant("uint", f"{tensor.local}Step") for tensor in shader.tensors],
-            "strides": [Constant("uint", f"{tensor.local}Stride") for tensor in shader.tensors],
+            "strides": [
+                Constant("uint", f"{tensor.local}Stride") for tensor in shader.tensors if record == "RowsParams"
+            ],
             "elements": [Constant("uint2", one.name) for one in shader.known_elements],
             "scalars": [*firsts, *(Constant(one.kind, one.name) for one in shader.known_scalars)],
         },
@@ -384,7 +386,6 @@ def _attention_pass(printer: ShaderPrinter, attention: Attention) -> Pass:
         counts=printer.deciding(counts),
         told=tuple(printer.tensors[name] for name in told),
     )
-    printer.called.add("ExpFused")
     return Pass({attention.target: ""}, tuple(sorted(set(names))), attention=found)
 
 

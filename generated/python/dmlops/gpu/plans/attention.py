@@ -13,7 +13,9 @@ from .told import Sizes, Tensors
 
 ATTENTION_THREADS = 128  # in a group
 MANY_ROWS = 64  # of a group, where that leaves enough groups
+MANY_DEPTH = 8
 FEW_ROWS = 32
+FEW_DEPTH = 16
 MANY_GROUPS = 256  # which keep a large GPU busy
 LANES = 16  # threads that share a row, four neighbouring columns of each tile to a thread
 MAX_FOURS = 4
@@ -48,6 +50,7 @@ def define_attention(
         if attention.told >> place & 1 == 1 and tensor.is_present:
             is_told = True
     out.define("ROWS", rows)
+    out.define("DEPTH", MANY_DEPTH if is_many else FEW_DEPTH)
     out.define("VALUE_FOURS", fours)
     out.define("SCRATCH_VECTOR", 4 if is_whole else 1)
     out.define("SCORES_TOLD", int(is_told))

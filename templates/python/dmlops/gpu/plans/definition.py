@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .attention import ATTENTION_THREADS, AttentionPass, define_attention
-from .loops import Words, bind, ceil_div, check_span, element_count, grid
+from .loops import (
+    Dimensions,
+    Loop,
+    Words,
+    bind,
+    ceil_div,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+)
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Buffer, Numbers, Signed, Sizes, Tensors
@@ -160,12 +170,11 @@ class Definition(NamedTuple):
 
 
 class DefinitionParams(NamedTuple):
-    sizes: Eight
-    "of the tensor that is written; lists fill two vectors"
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the tensor that is written"
     lists: Lists
+    "which fill two vectors each"
     activations: Annotated[list[int], 32]
-    rank: Signed
-    "entries of sizes"
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements to write"
     first: int
@@ -417,11 +426,11 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 pending = 0 if waits else pending
                 pending = pending | one.writes
                 out.define("PASS", one.number)
+                out.define("RANK", len(shape))
                 params = DefinitionParams(
-                    eight(out, shape),
+                    dimensions([Loop(size, []) for size in shape]),
                     known.lists,
                     known.activations,
-                    len(shape),
                     count,
                     step * count,
                     groups.columns,
