@@ -1366,6 +1366,12 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 #endif
 }
 
+#if ACTIVATION_KINDS
+#define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+#else
+#define OVER_ELEMENTS [unroll]
+#endif
+
 // A group works on several rows, or on a part of each of them
 void WorkOnRows(uint number, uint thread)
 {
@@ -1443,7 +1449,7 @@ void WorkOnRows(uint number, uint thread)
                 inputBlock[u][k] = 0;
 #endif
         }
-        [unroll]
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (item + u * LANES < end)
@@ -1467,7 +1473,7 @@ void WorkOnRows(uint number, uint thread)
                 #endif
 
                 float outputValues[VECTOR];
-                [unroll]
+                OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];

@@ -1086,6 +1086,8 @@ float JoinRow(float value, uint thread, uint lane)
     return value;
 }
 
+#define OVER_ELEMENTS [unroll]
+
 // A group works on several rows, or on a part of each of them
 void WorkOnRows(uint number, uint thread)
 {
@@ -1250,7 +1252,7 @@ void WorkOnRows(uint number, uint thread)
 
 #endif
         }
-        [unroll]
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (item + u * LANES < end)
@@ -1270,7 +1272,7 @@ void WorkOnRows(uint number, uint thread)
                 #endif
 
                 float outputGradientValues[VECTOR];
-                [unroll]
+                OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputGradientElement = inputGradientBlock[u][k];

@@ -1112,6 +1112,8 @@ float JoinRow(float value, uint thread, uint lane)
     return value;
 }
 
+#define OVER_ELEMENTS [unroll]
+
 // A group works on several rows, or on a part of each of them
 void WorkOnRows(uint number, uint thread)
 {
@@ -1277,7 +1279,7 @@ void WorkOnRows(uint number, uint thread)
 
 #endif
         }
-        [unroll]
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (item + u * LANES < end)
@@ -1297,7 +1299,7 @@ void WorkOnRows(uint number, uint thread)
                 #endif
 
                 float outputGradientValues[VECTOR];
-                [unroll]
+                OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputGradientElement = inputGradientBlock[u][k];

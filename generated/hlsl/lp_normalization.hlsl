@@ -762,6 +762,8 @@ float JoinRow(float value, uint thread, uint lane)
     return value;
 }
 
+#define OVER_ELEMENTS [unroll]
+
 // A group works on several rows, or on a part of each of them
 void WorkOnRows(uint number, uint thread)
 {
@@ -845,7 +847,7 @@ void WorkOnRows(uint number, uint thread)
 
 #endif
         }
-        [unroll]
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (item + u * LANES < end)
@@ -853,7 +855,7 @@ void WorkOnRows(uint number, uint thread)
                 const RowPlace place = LocateVector(item + u * LANES);
                 
                 float outputValues[VECTOR];
-                [unroll]
+                OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];

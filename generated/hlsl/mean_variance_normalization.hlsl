@@ -1474,6 +1474,12 @@ float JoinRow(float value, uint thread, uint lane)
     return value;
 }
 
+#if ACTIVATION_KINDS
+#define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+#else
+#define OVER_ELEMENTS [unroll]
+#endif
+
 // A group works on several rows, or on a part of each of them
 void WorkOnRows(uint number, uint thread)
 {
@@ -1642,7 +1648,7 @@ void WorkOnRows(uint number, uint thread)
 
 #endif
         }
-        [unroll]
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (item + u * LANES < end)
@@ -1658,7 +1664,7 @@ void WorkOnRows(uint number, uint thread)
                 #endif
 
                 float outputValues[VECTOR];
-                [unroll]
+                OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
