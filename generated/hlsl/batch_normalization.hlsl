@@ -69,14 +69,14 @@ typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 typedef INPUT_STORED InputBuffer;
 #endif
 #if PASS == 1
-typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceBuffer;
-#else
-typedef VARIANCE_STORED VarianceBuffer;
-#endif
-#if PASS == 1
 typedef vector<MEAN_STORED, MEAN_VECTOR> MeanBuffer;
 #else
 typedef MEAN_STORED MeanBuffer;
+#endif
+#if PASS == 1
+typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceBuffer;
+#else
+typedef VARIANCE_STORED VarianceBuffer;
 #endif
 #if PASS == 1
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
@@ -1228,8 +1228,8 @@ REAL_VALUE Spread4(List at)
 struct RowPlace
 {
     uint input;
-    uint variance;
     uint mean;
+    uint variance;
     uint scale;
     uint bias;
     uint output;
@@ -1245,8 +1245,8 @@ RowPlace LocateRow(uint item)
         const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         place.input += coordinate * keptLoops[d].inputStride;
-        place.variance += coordinate * keptLoops[d].varianceStride;
         place.mean += coordinate * keptLoops[d].meanStride;
+        place.variance += coordinate * keptLoops[d].varianceStride;
         place.scale += coordinate * keptLoops[d].scaleStride;
         place.bias += coordinate * keptLoops[d].biasStride;
         place.output += coordinate * keptLoops[d].outputStride;
@@ -1265,8 +1265,8 @@ RowPlace LocateVector(uint item)
         const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         place.input += coordinate * rowLoops[d].inputStride;
-        place.variance += coordinate * rowLoops[d].varianceStride;
         place.mean += coordinate * rowLoops[d].meanStride;
+        place.variance += coordinate * rowLoops[d].varianceStride;
         place.scale += coordinate * rowLoops[d].scaleStride;
         place.bias += coordinate * rowLoops[d].biasStride;
         place.output += coordinate * rowLoops[d].outputStride;
@@ -1290,21 +1290,6 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 #endif
 }
 
-void LoadVarianceElements(uint offset, out float elements[VECTOR])
-{
-    uint k;
-#if VARIANCE_VECTOR > 1
-    const VarianceBuffer found = varianceTensor[offset / VARIANCE_VECTOR];
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)varianceTensor[offset + k * varianceStep];
-#endif
-}
-
 void LoadMeanElements(uint offset, out float elements[VECTOR])
 {
     uint k;
@@ -1317,6 +1302,21 @@ void LoadMeanElements(uint offset, out float elements[VECTOR])
     [unroll]
     for (k = 0; k < VECTOR; k++)
         elements[k] = (float)meanTensor[offset + k * meanStep];
+#endif
+}
+
+void LoadVarianceElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if VARIANCE_VECTOR > 1
+    const VarianceBuffer found = varianceTensor[offset / VARIANCE_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)varianceTensor[offset + k * varianceStep];
 #endif
 }
 
@@ -1391,20 +1391,20 @@ void WorkOnRows(uint number, uint thread)
         inputOfRow = found[0];
     }
 #endif
-    float varianceOfRow = 0;
-#if VARIANCE_PRESENT && VARIANCE_OF_ROW
-    {
-        float found[VECTOR];
-        LoadVarianceElements(row.variance, found);
-        varianceOfRow = found[0];
-    }
-#endif
     float meanOfRow = 0;
 #if MEAN_PRESENT && MEAN_OF_ROW
     {
         float found[VECTOR];
         LoadMeanElements(row.mean, found);
         meanOfRow = found[0];
+    }
+#endif
+    float varianceOfRow = 0;
+#if VARIANCE_PRESENT && VARIANCE_OF_ROW
+    {
+        float found[VECTOR];
+        LoadVarianceElements(row.variance, found);
+        varianceOfRow = found[0];
     }
 #endif
     float scaleOfRow = 0;
@@ -1455,13 +1455,13 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !VARIANCE_OF_ROW
-                float varianceSpread[VECTOR];
-                LoadVarianceElements(row.variance + place.variance, varianceSpread);
-                #endif
                 #if !MEAN_OF_ROW
                 float meanSpread[VECTOR];
                 LoadMeanElements(row.mean + place.mean, meanSpread);
+                #endif
+                #if !VARIANCE_OF_ROW
+                float varianceSpread[VECTOR];
+                LoadVarianceElements(row.variance + place.variance, varianceSpread);
                 #endif
                 #if !SCALE_OF_ROW
                 float scaleSpread[VECTOR];
@@ -1478,15 +1478,15 @@ void WorkOnRows(uint number, uint thread)
                 {
                     const float inputElement = inputBlock[u][k];
 
-                    #if VARIANCE_OF_ROW
-                    const float varianceElement = varianceOfRow;
-                    #else
-                    const float varianceElement = varianceSpread[k];
-                    #endif
                     #if MEAN_OF_ROW
                     const float meanElement = meanOfRow;
                     #else
                     const float meanElement = meanSpread[k];
+                    #endif
+                    #if VARIANCE_OF_ROW
+                    const float varianceElement = varianceOfRow;
+                    #else
+                    const float varianceElement = varianceSpread[k];
                     #endif
                     #if SCALE_OF_ROW
                     const float scaleElement = scaleOfRow;

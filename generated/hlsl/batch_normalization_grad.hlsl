@@ -50,14 +50,14 @@
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
 #if PASS == 4
-typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientBuffer;
-#else
-typedef INPUT_GRADIENT_STORED InputGradientBuffer;
-#endif
-#if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 #else
 typedef INPUT_STORED InputBuffer;
+#endif
+#if PASS == 4
+typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientBuffer;
+#else
+typedef INPUT_GRADIENT_STORED InputGradientBuffer;
 #endif
 #if PASS == 4
 typedef vector<MEAN_STORED, MEAN_VECTOR> MeanBuffer;
@@ -911,8 +911,8 @@ REAL_VALUE Rate(List at)
 #if PASS == 4
 struct RowPlace
 {
-    uint inputGradient;
     uint input;
+    uint inputGradient;
     uint mean;
     uint variance;
     uint scale;
@@ -930,8 +930,8 @@ RowPlace LocateRow(uint item)
     {
         const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
-        place.inputGradient += coordinate * keptLoops[d].inputGradientStride;
         place.input += coordinate * keptLoops[d].inputStride;
+        place.inputGradient += coordinate * keptLoops[d].inputGradientStride;
         place.mean += coordinate * keptLoops[d].meanStride;
         place.variance += coordinate * keptLoops[d].varianceStride;
         place.scale += coordinate * keptLoops[d].scaleStride;
@@ -952,8 +952,8 @@ RowPlace LocateVector(uint item)
     {
         const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
-        place.inputGradient += coordinate * rowLoops[d].inputGradientStride;
         place.input += coordinate * rowLoops[d].inputStride;
+        place.inputGradient += coordinate * rowLoops[d].inputGradientStride;
         place.mean += coordinate * rowLoops[d].meanStride;
         place.variance += coordinate * rowLoops[d].varianceStride;
         place.scale += coordinate * rowLoops[d].scaleStride;
@@ -963,21 +963,6 @@ RowPlace LocateVector(uint item)
         item = rest;
     }
     return place;
-}
-
-void LoadInputGradientElements(uint offset, out float elements[VECTOR])
-{
-    uint k;
-#if INPUT_GRADIENT_VECTOR > 1
-    const InputGradientBuffer found = inputGradientTensor[offset / INPUT_GRADIENT_VECTOR];
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputGradientTensor[offset + k * inputGradientStep];
-#endif
 }
 
 void LoadInputElements(uint offset, out float elements[VECTOR])
@@ -992,6 +977,21 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
     [unroll]
     for (k = 0; k < VECTOR; k++)
         elements[k] = (float)inputTensor[offset + k * inputStep];
+#endif
+}
+
+void LoadInputGradientElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_GRADIENT_VECTOR > 1
+    const InputGradientBuffer found = inputGradientTensor[offset / INPUT_GRADIENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputGradientTensor[offset + k * inputGradientStep];
 #endif
 }
 
@@ -1099,20 +1099,20 @@ void WorkOnRows(uint number, uint thread)
     uint u, k, item;
 
     // What a whole row has but one of
-    float inputGradientOfRow = 0;
-#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_OF_ROW
-    {
-        float found[VECTOR];
-        LoadInputGradientElements(row.inputGradient, found);
-        inputGradientOfRow = found[0];
-    }
-#endif
     float inputOfRow = 0;
 #if INPUT_PRESENT && INPUT_OF_ROW
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
         inputOfRow = found[0];
+    }
+#endif
+    float inputGradientOfRow = 0;
+#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_OF_ROW
+    {
+        float found[VECTOR];
+        LoadInputGradientElements(row.inputGradient, found);
+        inputGradientOfRow = found[0];
     }
 #endif
     float meanOfRow = 0;
@@ -1140,15 +1140,15 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
 
-    float inputGradientBlock[UNROLL][VECTOR];
     float inputBlock[UNROLL][VECTOR];
+    float inputGradientBlock[UNROLL][VECTOR];
 #if WHOLE
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
         const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
-        LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
         LoadInputElements(row.input + place.input, inputBlock[u]);
+        LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
     }
 #endif
@@ -1162,8 +1162,8 @@ void WorkOnRows(uint number, uint thread)
         for (u = 0; u < UNROLL; u++)
         {
             const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
-            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
             LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
         }
 #endif
@@ -1191,8 +1191,8 @@ void WorkOnRows(uint number, uint thread)
                 [unroll]
                 for (k = 0; k < VECTOR; k++)
                 {
-                    const float inputGradientElement = inputGradientBlock[u][k];
                     const float inputElement = inputBlock[u][k];
+                    const float inputGradientElement = inputGradientBlock[u][k];
 
                     #if MEAN_OF_ROW
                     const float meanElement = meanOfRow;
@@ -1247,8 +1247,8 @@ void WorkOnRows(uint number, uint thread)
         {
             const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
 #if !WHOLE
-            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
             LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
 #endif
         }
@@ -1275,8 +1275,8 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    const float inputGradientElement = inputGradientBlock[u][k];
                     const float inputElement = inputBlock[u][k];
+                    const float inputGradientElement = inputGradientBlock[u][k];
 
                     #if MEAN_OF_ROW
                     const float meanElement = meanOfRow;

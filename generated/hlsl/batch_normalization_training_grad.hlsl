@@ -50,14 +50,14 @@
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
 #if PASS == 4
-typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientBuffer;
-#else
-typedef INPUT_GRADIENT_STORED InputGradientBuffer;
-#endif
-#if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 #else
 typedef INPUT_STORED InputBuffer;
+#endif
+#if PASS == 4
+typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientBuffer;
+#else
+typedef INPUT_GRADIENT_STORED InputGradientBuffer;
 #endif
 #if PASS == 4
 typedef vector<MEAN_STORED, MEAN_VECTOR> MeanBuffer;
@@ -937,8 +937,8 @@ REAL_VALUE Count()
 #if PASS == 4
 struct RowPlace
 {
-    uint inputGradient;
     uint input;
+    uint inputGradient;
     uint mean;
     uint variance;
     uint scale;
@@ -956,8 +956,8 @@ RowPlace LocateRow(uint item)
     {
         const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
-        place.inputGradient += coordinate * keptLoops[d].inputGradientStride;
         place.input += coordinate * keptLoops[d].inputStride;
+        place.inputGradient += coordinate * keptLoops[d].inputGradientStride;
         place.mean += coordinate * keptLoops[d].meanStride;
         place.variance += coordinate * keptLoops[d].varianceStride;
         place.scale += coordinate * keptLoops[d].scaleStride;
@@ -978,8 +978,8 @@ RowPlace LocateVector(uint item)
     {
         const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
-        place.inputGradient += coordinate * rowLoops[d].inputGradientStride;
         place.input += coordinate * rowLoops[d].inputStride;
+        place.inputGradient += coordinate * rowLoops[d].inputGradientStride;
         place.mean += coordinate * rowLoops[d].meanStride;
         place.variance += coordinate * rowLoops[d].varianceStride;
         place.scale += coordinate * rowLoops[d].scaleStride;
@@ -989,21 +989,6 @@ RowPlace LocateVector(uint item)
         item = rest;
     }
     return place;
-}
-
-void LoadInputGradientElements(uint offset, out float elements[VECTOR])
-{
-    uint k;
-#if INPUT_GRADIENT_VECTOR > 1
-    const InputGradientBuffer found = inputGradientTensor[offset / INPUT_GRADIENT_VECTOR];
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputGradientTensor[offset + k * inputGradientStep];
-#endif
 }
 
 void LoadInputElements(uint offset, out float elements[VECTOR])
@@ -1018,6 +1003,21 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
     [unroll]
     for (k = 0; k < VECTOR; k++)
         elements[k] = (float)inputTensor[offset + k * inputStep];
+#endif
+}
+
+void LoadInputGradientElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_GRADIENT_VECTOR > 1
+    const InputGradientBuffer found = inputGradientTensor[offset / INPUT_GRADIENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputGradientTensor[offset + k * inputGradientStep];
 #endif
 }
 
@@ -1125,20 +1125,20 @@ void WorkOnRows(uint number, uint thread)
     uint u, k, item;
 
     // What a whole row has but one of
-    float inputGradientOfRow = 0;
-#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_OF_ROW
-    {
-        float found[VECTOR];
-        LoadInputGradientElements(row.inputGradient, found);
-        inputGradientOfRow = found[0];
-    }
-#endif
     float inputOfRow = 0;
 #if INPUT_PRESENT && INPUT_OF_ROW
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
         inputOfRow = found[0];
+    }
+#endif
+    float inputGradientOfRow = 0;
+#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_OF_ROW
+    {
+        float found[VECTOR];
+        LoadInputGradientElements(row.inputGradient, found);
+        inputGradientOfRow = found[0];
     }
 #endif
     float meanOfRow = 0;
@@ -1166,15 +1166,15 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
 
-    float inputGradientBlock[UNROLL][VECTOR];
     float inputBlock[UNROLL][VECTOR];
+    float inputGradientBlock[UNROLL][VECTOR];
 #if WHOLE
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
         const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
-        LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
         LoadInputElements(row.input + place.input, inputBlock[u]);
+        LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
     }
 #endif
@@ -1188,8 +1188,8 @@ void WorkOnRows(uint number, uint thread)
         for (u = 0; u < UNROLL; u++)
         {
             const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
-            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
             LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
         }
 #endif
@@ -1217,8 +1217,8 @@ void WorkOnRows(uint number, uint thread)
                 [unroll]
                 for (k = 0; k < VECTOR; k++)
                 {
-                    const float inputGradientElement = inputGradientBlock[u][k];
                     const float inputElement = inputBlock[u][k];
+                    const float inputGradientElement = inputGradientBlock[u][k];
 
                     #if MEAN_OF_ROW
                     const float meanElement = meanOfRow;
@@ -1274,8 +1274,8 @@ void WorkOnRows(uint number, uint thread)
         {
             const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
 #if !WHOLE
-            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
             LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
 #endif
         }
@@ -1302,8 +1302,8 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    const float inputGradientElement = inputGradientBlock[u][k];
                     const float inputElement = inputBlock[u][k];
+                    const float inputGradientElement = inputGradientBlock[u][k];
 
                     #if MEAN_OF_ROW
                     const float meanElement = meanOfRow;

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
@@ -710,10 +710,8 @@ class Registry:
     @property
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
-        plain = (
-            replace(one, schedule=None, contraction=None, attention=None, rows=None) if one.defines is not None else one
-            for one in self.operators
-        )
+        none: dict[str, Any] = dict.fromkeys(("schedule", "contraction", "attention", "rows"))
+        plain = (replace(one, **none) if one.defines is not None else one for one in self.operators)
         return replace(self, operators=tuple(plain))
 
     @cached_property

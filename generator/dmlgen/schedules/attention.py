@@ -132,7 +132,7 @@ class _Reader:
         raise Unfit
 
     def _score(self, name: str) -> tuple[ir.Expr, ir.Expr]:
-        """The sum that a score is made of, and the score, made of `TOTAL` alone and what has no tensor here."""
+        """The sum that a score is made of, and the score, made of `TOTAL` and of no intermediate tensor."""
         whole = self._value(name)
         while inner := entries_of(whole):  # ends: tensors read only those above them
             if any(part.coordinate != AT for part in inner):
@@ -157,8 +157,9 @@ def _one_more(row: ir.Expr, entry: ir.Expr) -> ir.Expr:
 def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
     """The first two entries of the coordinate of a key or a value, which are those of a head alone."""
     whole = ir.ListOf(place[:2])
-    own = {ir.Index(AT, ir.Number(number, ir.INT)) for number in range(2)}
-    of_head = {part: ir.Number(0, ir.INT) for part in own}
-    if len(place) != 4 or free_locals(ir.substitute(whole, dict(of_head))):
+    of_head: dict[ir.Expr, ir.Expr] = {
+        ir.Index(AT, ir.Number(number, ir.INT)): ir.Number(0, ir.INT) for number in range(2)
+    }
+    if len(place) != 4 or free_locals(ir.substitute(whole, of_head)):
         raise Unfit
     return whole

@@ -138,8 +138,9 @@ class _Reader:
             raise Unfit
         over = self._list(ir.Index(_PLACE, _V), ir.Index(AT, _V))
         whole = ir.substitute(fold.body, {each.variable: _PLACE})
-        lists = {part for part in ir.walk(whole) if isinstance(part, ir.Reduce) and _by_dimension(part) == over}
-        body = self._of_element(ir.substitute(whole, dict.fromkeys(lists, _PLACE)), _PLACE)
+        lists = (part for part in ir.walk(whole) if isinstance(part, ir.Reduce))
+        places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if _by_dimension(part) == over}
+        body = self._of_element(ir.substitute(whole, places), _PLACE)
         if body not in self._sums:
             self._sums.append(body)
         return ir.Local(f"total{self._sums.index(body)}", ir.FLOAT, varies=True)
@@ -190,7 +191,6 @@ class _Reader:
             return rebuilt(node, self._without_statistics)
         local = ir.Local(f"ofRow{len(self._hoisted)}", ir.FLOAT, varies=True)
         return self._hoisted.setdefault(node, local)
-
 
     def _in_parts(self, node: ir.Expr) -> ir.Expr:
         """A value with calls worked out apart that may well be the same for a whole row."""

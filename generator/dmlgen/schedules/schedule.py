@@ -137,7 +137,8 @@ class Rows:
     `reduced` has for each of its dimensions 1 if rows run along it, else 0; it is empty where there are no
     statistics, and any dimensions may make a row. `elements` are the tensors read at the element itself;
     where sizes are 1, others are read at 0. `each` are values of outputs as large as `source`, made of
-    elements, statistics and `parts`, which may be the same for a whole row; `of_rows` those of outputs with an entry for each row.
+    elements, statistics and `parts`, which may be the same for a whole row; `of_rows` those of outputs with
+    an entry for each row.
     """
 
     source: str

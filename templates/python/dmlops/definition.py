@@ -11,7 +11,7 @@ too, but reads stay inside: coordinates are clamped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -696,7 +696,7 @@ def total(values: Iterator[Any]) -> Any:
     return reduce(lambda a, b: a + b, values, 0)
 
 
-def multiplied(values: Iterator[Any]) -> Any:
+def multiplied(values: Iterable[Any]) -> Any:
     """The product of a few values."""
     return reduce(lambda a, b: a * b, values, 1)
 

@@ -50,7 +50,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
-    rows=Rows(1, "OutputTensor", ['InputTensor', 'VarianceTensor', 'MeanTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
+    rows=Rows(1, "OutputTensor", ['InputTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
     lists=(
     ),
     elements=(

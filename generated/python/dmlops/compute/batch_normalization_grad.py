@@ -86,7 +86,7 @@ SHADER = Shader(
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
-    rows=Rows(4, "InputTensor", ['InputGradientTensor', 'InputTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor'], ['OutputGradientTensor'], ['OutputScaleGradientTensor', 'OutputBiasGradientTensor']),
+    rows=Rows(4, "InputTensor", ['InputTensor', 'InputGradientTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor'], ['OutputGradientTensor'], ['OutputScaleGradientTensor', 'OutputBiasGradientTensor']),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),

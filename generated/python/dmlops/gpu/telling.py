@@ -433,9 +433,19 @@ def _rows(shader: Shader, tensors: Sequence[str]) -> RowsPass:
     """The pass of rows, if there is one."""
     if shader.rows is None:
         return RowsPass(NONE, 0, 0, 0, 0, 0)
-    number, source, *sets = shader.rows
-    bits = (sum(1 << tensors.index(name) for name in names) for names in sets)
-    return RowsPass(number, tensors.index(source), *bits, tensors.index(shader.rows.each[0]))
+    rows = shader.rows
+
+    def bits(names: Sequence[str]) -> int:
+        return sum(1 << tensors.index(name) for name in names)
+
+    return RowsPass(
+        rows.number,
+        tensors.index(rows.source),
+        bits(rows.read),
+        bits(rows.each),
+        bits(rows.of_rows),
+        tensors.index(rows.each[0]),
+    )
 
 
 def _entries(kind: str, entries: Sequence[Any]) -> tuple[Sequence[int], bool]:

@@ -15,6 +15,7 @@ from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_definition.rows import RowsPass, rows_pass
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.render import Templates
@@ -24,7 +25,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
-from dmlgen.schedules.schedule import Attention, Contraction, Rows
+from dmlgen.schedules.schedule import Attention, Contraction
 from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
@@ -108,52 +109,6 @@ class ContractedPass:
         if window is not None:
             found |= {f"window.{one.name}": getattr(window, one.name) for one in fields(window)}
         return found
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Sums over a row that are worked out together, then numbers made of them; all by name, as texts."""
-
-    sums: tuple[tuple[str, str], ...]
-    statistics: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A number that is the same for a whole row where `tensors` are: its name and its text."""
-
-    name: str
-    text: str
-    tensors: tuple[Tensor, ...]
-
-
-@dataclass(frozen=True)
-class RowsPass:
-    """The pass that works out all outputs by rows of `source`.
-
-    `elements` are the tensors read at the element itself, those among them that sums need `held`; `spread`
-    are others, and `of_row` those read at the coordinate of the row. `parts` are worked out from `spread`.
-    """
-
-    number: int
-    source: Tensor
-    elements: tuple[Tensor, ...]
-    held: tuple[Tensor, ...]
-    spread: tuple[Tensor, ...]
-    of_row: tuple[Tensor, ...]
-    stages: tuple[Stage, ...]
-    parts: tuple[Part, ...]
-    each: tuple[tuple[Tensor, str], ...]
-    of_rows: tuple[tuple[Tensor, str], ...]
-    reduced: ir.Expr
-
-    @property
-    def read(self) -> tuple[Tensor, ...]:
-        return tuple(dict.fromkeys((*self.elements, *self.spread, *self.of_row)))
-
-    @property
-    def tensors(self) -> tuple[Tensor, ...]:
-        return (*self.read, *(tensor for tensor, _ in (*self.each, *self.of_rows)))
 
 
 @dataclass(frozen=True)
@@ -248,7 +203,9 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
             "activations": activations,
             "steps": [Constant("uint", f"{tensor.local}Step") for tensor in shader.tensors],
             "strides": [
-                Constant("uint", f"{tensor.local}Stride") for tensor in shader.tensors if record == "RowsParams"
+                Constant("uint", f"{tensor.local}Stride")
+                for tensor in shader.tensors
+                if record == "RowsParams"
             ],
             "elements": [Constant("uint2", one.name) for one in shader.known_elements],
             "scalars": [*firsts, *(Constant(one.kind, one.name) for one in shader.known_scalars)],
@@ -265,7 +222,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     passes = [_pass(printer, operator, tensors) for tensors in _in_step(operator, defines.tensors)]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
     contracted = _contracted(printer, operator, len(passes))
-    rows = None if operator.rows is None else _rows(printer, operator.rows, len(passes))
+    rows = None if operator.rows is None else rows_pass(printer, operator.rows, len(passes))
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
     called = printer.called.union(*(one.functions for one in activations))
@@ -377,16 +334,18 @@ def _attention_pass(printer: ShaderPrinter, attention: Attention) -> Pass:
     counts = ir.Number(True, ir.BOOL) if attention.counts is None else attention.counts
     loads = (part for whole in (attention.score, counts) for part in ir.walk(whole))
     told = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
-    names = attention.query, attention.key, attention.value
+    names = {attention.query, attention.key, attention.value}
     found = AttentionPass(
-        *(printer.kept[name] for name in names),
+        query=printer.kept[attention.query],
+        key=printer.kept[attention.key],
+        value=printer.kept[attention.value],
         key_head=printer.deciding(attention.key_head),
         value_head=printer.deciding(attention.value_head),
         score=printer.value(attention.score, False),
         counts=printer.deciding(counts),
         told=tuple(printer.tensors[name] for name in told),
     )
-    return Pass({attention.target: ""}, tuple(sorted(set(names))), attention=found)
+    return Pass({attention.target: ""}, tuple(sorted(names)), attention=found)
 
 
 def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, ...]) -> Pass:
@@ -414,80 +373,6 @@ def _contracted(printer: ShaderPrinter, operator: Operator, number: int) -> Cont
     )
     value = printer.stored(contraction.output, contraction.value)
     return ContractedPass(number, left, right, output, value, contraction)
-
-
-def _rows(printer: ShaderPrinter, rows: Rows, number: int) -> RowsPass:
-    """The pass of rows, by its number."""
-    shared: dict[ir.Expr, ir.Expr] = {}
-    read: dict[str, dict[str, None]] = {"Element": {}, "OfRow": {}}
-    sums = [body for one in rows.statistics for body in one.sums]
-    values = [*(one.value for one in rows.statistics), *rows.parts.values(), *rows.each.values()]
-    for whole in (*sums, *values, *rows.of_rows.values()):
-        for name, tensor in printer.tensors.items():
-            for suffix in read:
-                element = ir.Local(f"{name}{suffix}", ir.FLOAT, varies=True)
-                if element in ir.walk(whole):
-                    read[suffix][name] = None
-                    shared[element] = ir.Local(f"{tensor.local}{suffix}", ir.FLOAT, varies=True)
-
-    def text(node: ir.Expr) -> str:
-        return printer.value(ir.substitute(node, shared), False)
-
-    def element_of(name: str) -> ir.Expr:
-        return ir.Local(f"{name}Element", ir.FLOAT, varies=True)
-
-    stages: list[Stage] = []
-    known: set[str] = set()  # statistics of the stage under way, which no sum of it can need
-    numbered = 0
-    for one in rows.statistics:
-        needed = {part.name for body in one.sums for part in ir.walk(body) if isinstance(part, ir.Local)}
-        if not stages or needed & known:
-            stages.append(Stage((), ()))
-            known = set()
-        named: dict[ir.Expr, ir.Expr] = {}
-        listed: list[tuple[str, str]] = []
-        for place, body in enumerate(one.sums):
-            total = ir.Local(f"total{numbered}", ir.FLOAT, varies=True)
-            named[ir.Local(f"total{place}", ir.FLOAT, varies=True)] = total
-            listed.append((total.name, text(body)))
-            numbered += 1
-        statistic = one.name, text(ir.substitute(one.value, named))
-        stages[-1] = Stage((*stages[-1].sums, *listed), (*stages[-1].statistics, statistic))
-        known.add(one.name)
-    elements = [name for name in read["Element"] if name in rows.elements]
-    spread = [name for name in read["Element"] if name not in rows.elements]
-    held = [name for name in elements if any(element_of(name) in ir.walk(body) for body in sums)]
-    parts = tuple(
-        Part(
-            name,
-            text(value),
-            tuple(printer.tensors[one] for one in spread if element_of(one) in ir.walk(value)),
-        )
-        for name, value in rows.parts.items()
-    )
-
-    def tensors(names: Iterable[str]) -> tuple[Tensor, ...]:
-        return tuple(printer.tensors[name] for name in names)
-
-    def stored(values: Mapping[str, ir.Expr]) -> tuple[tuple[Tensor, str], ...]:
-        return tuple(
-            (printer.tensors[name], printer.stored(name, ir.substitute(value, shared)))
-            for name, value in values.items()
-        )
-
-    return RowsPass(
-        number=number,
-        source=printer.tensors[rows.source],
-        elements=tensors(elements),
-        held=tensors(held),
-        spread=tensors(spread),
-        of_row=tensors(read["OfRow"]),
-        stages=tuple(stages),
-        parts=parts,
-        each=stored(rows.each),
-        of_rows=stored(rows.of_rows),
-        reduced=rows.reduced,
-    )
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:

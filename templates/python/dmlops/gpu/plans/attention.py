@@ -1,4 +1,4 @@
-"""Attention, a pass of definitions: rows of queries with all their keys, tile by tile through group memory."""
+"""Attention, a pass of definitions: rows of queries with all keys, tile by tile through group memory."""
 
 from __future__ import annotations
 

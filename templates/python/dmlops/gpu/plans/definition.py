@@ -23,7 +23,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Numbers, Signed, Sizes, Tensors
+from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
 from .types import define_tensor, define_type
 
 NUM_THREADS = 64
