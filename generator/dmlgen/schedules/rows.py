@@ -19,8 +19,9 @@ from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import Rows, Statistic
 from dmlgen.schedules.sets import AT, ONE, ZERO
 
+_TURN = ir.Local("turn", ir.INTS)
 _PLACE = ir.Local("place", ir.INTS)
-"""The coordinate of the element to which a loop over a row has come."""
+"""The variable of a loop over a row, and the coordinate of the element to which it has come."""
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Rows | None:
@@ -136,8 +137,8 @@ class _Reader:
             raise Unfit
         if self._reduced is None or _by_dimension(each.last) != extent:
             raise Unfit
-        over = self._list(ir.Index(_PLACE, _V), ir.Index(AT, _V))
-        whole = ir.substitute(fold.body, {each.variable: _PLACE})
+        over = self._list(ir.Index(_TURN, _V), ir.Index(AT, _V))
+        whole = ir.substitute(fold.body, {each.variable: _TURN})
         lists = (part for part in ir.walk(whole) if isinstance(part, ir.Reduce))
         places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if _by_dimension(part) == over}
         body = self._of_element(ir.substitute(whole, places), _PLACE)
