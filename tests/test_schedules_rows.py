@@ -48,8 +48,8 @@ def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
         ("reduced(d): d == Axis", "reduced(d): InputTensor.Sizes[d] != 1", True),
     ],
     ids=[
-        "other sums", "used otherwise", "with a condition", "greatest", "the same twice over", "of one row alone",
-        "another element", "along other dimensions",
+        "other sums", "used otherwise", "with a condition", "greatest", "the same twice over",
+        "of one row alone", "another element", "along other dimensions",
     ],
 )  # fmt: skip
 def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
