@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import dmlops
-from dmlgen.outputs import compute, definition, hlsl, hlsl_definition
+from dmlgen.outputs import compute, definition, hlsl
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.registry import Registry
@@ -64,8 +64,7 @@ class Variant:
 
 def module(registry: Registry) -> types.ModuleType:
     """The module that computes the only operator."""
-    rendered = {**definition.render(registry, _TEMPLATES), **compute.render(registry, _TEMPLATES)}
-    (text,) = rendered.values()
+    text = _rendered(registry, ".py")
     made = types.ModuleType("dmlops.compute.variant")
     made.__package__ = "dmlops.compute"
     exec(compile(text, "variant", "exec"), made.__dict__)
@@ -74,9 +73,14 @@ def module(registry: Registry) -> types.ModuleType:
 
 def shader(registry: Registry) -> str:
     """The shader of the only operator."""
-    rendered = {**hlsl.render(registry, _TEMPLATES), **hlsl_definition.render(registry, _TEMPLATES)}
-    (text,) = rendered.values()
-    return text.decode()
+    return _rendered(registry, ".hlsl").decode()
+
+
+def _rendered(registry: Registry, ending: str) -> bytes:
+    """The only file of such a name."""
+    files = [output.render(registry, _TEMPLATES) for output in (compute, definition, hlsl)]
+    (text,) = (data for some in files for path, data in some.items() if path.endswith(ending))
+    return text
 
 
 def run(computing: types.ModuleType, desc: Any, arrays: Arrays) -> Arrays:

@@ -318,7 +318,7 @@ def test_a_fault_of_the_generator_is_a_line_that_names_the_operator(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("dmlgen.outputs.python._member", broken)
+    monkeypatch.setattr("dmlgen.outputs.python_operators._member", broken)
     assert main(["generate", "--specs", str(specs), "--out", str(tmp_path / "out")]) == 1
     assert "dmlgen: ZeroDivisionError: oops, in GATHER; " in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

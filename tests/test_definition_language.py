@@ -149,9 +149,9 @@ def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path
     [
         ("InputFirstMomentTensor[at]", "InputFirstMomentTensor[replace(at, 0, 0)]", "InputFirstMomentTensor"),
         (
-            "same: Sizes\n    of: [InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, "
-            "GradientTensor, OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor]",
-            "same: Sizes\n    of: [InputParametersTensor, GradientTensor, OutputParametersTensor, "
+            "same: [DataType, Sizes]\n    of: [InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, "
+            "GradientTensor, OutputParametersTensor,\n      OutputFirstMomentTensor, OutputSecondMomentTensor]",
+            "same: [DataType, Sizes]\n    of: [InputParametersTensor, GradientTensor, OutputParametersTensor, "
             "OutputFirstMomentTensor]",
             "OutputSecondMomentTensor",
         ),

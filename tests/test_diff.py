@@ -86,7 +86,7 @@ EDITS: dict[str, tuple[str, list[tuple[str, str]], list[tuple[str, str, str]]]] 
     ),
     "a violation that becomes advice": (
         ELEMENTS,
-        [("DimensionCount\n    source: docs", "DimensionCount\n    advice: true\n    source: docs")],
+        [("Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionCount\n    advice: true\n    source: docs")],
         [("rule-advice", "compatible", "DML-GATHER_ELEMENTS-axis-range")],
     ),
     "a level from which on a rule holds": (
@@ -96,14 +96,13 @@ EDITS: dict[str, tuple[str, list[tuple[str, str]], list[tuple[str, str, str]]]] 
     ),
     "a source": (
         ELEMENTS,
-        [("may differ\n    source: docs", "may differ\n    source: header")],
+        [("may differ", "may differ\n    source: header")],
         [("rule-source", "documentation", "DML-GATHER_ELEMENTS-indices-sizes")],
     ),
     "rules in another order": (
         ELEMENTS,
-        [("id: axis-range\n    require: Axis < InputTensor.DimensionCount", "id: same-type\n    same: DataType\n    of: [InputTensor, OutputTensor]"),
-         ("id: same-type\n    same: DataType\n    of: [InputTensor, OutputTensor]\n    source: docs\n  - id: indices",
-          "id: axis-range\n    require: Axis < InputTensor.DimensionCount\n    source: docs\n  - id: indices")],
+        [("  - id: axis-range\n    require: Axis < InputTensor.DimensionCount\n  - {same: DataType, of: [InputTensor, OutputTensor]}\n",
+          "  - {same: DataType, of: [InputTensor, OutputTensor]}\n  - id: axis-range\n    require: Axis < InputTensor.DimensionCount\n")],
         [("rule-order", "compatible", "DML-GATHER_ELEMENTS-axis-range")],
     ),
     "a member with another name": (

@@ -369,4 +369,4 @@ def test_an_operators_text_speaks_of_each_member(name: str) -> None:
     text = inspect.getdoc(described) or ""
     for member in described.MEMBERS:
         assert re.search(rf"^{member.name} \(.+\): \w", text, re.MULTILINE), member.name
-    assert text.partition("\n")[0].endswith(".")
+    assert text.partition("\n\n")[0].endswith(".")

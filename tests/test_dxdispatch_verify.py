@@ -19,6 +19,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import tree_sitter
+import tree_sitter_powershell
 
 import fake_dxdispatch
 from directx_headers import directx
@@ -397,7 +399,8 @@ def test_results_of_other_cases_are_not_compared(spoiled: Path, tmp_path: Path) 
     status, _, err = run("verify", results, "--cases", str(tmp_path / "other"))
     assert status == 2 and "the results are of other cases" in err
     assert run("verify", results, "--cases", str(spoiled))[0] == 0
-    assert run("verify", str(tmp_path / "nowhere"))[0] == 2
+    status, _, err = run("verify", str(tmp_path / "nowhere"), "--cases", str(spoiled))
+    assert status == 2 and "there are no results" in err
 
 
 def test_the_stand_in_is_a_program(filled: Path, directx: Path, tmp_path: Path) -> None:
@@ -425,6 +428,15 @@ def test_the_script_runs_what_dxdispatch_has(filled: Path) -> None:
         pytest.skip("DXDISPATCH_SOURCE does not name DxDispatch's folder: its options are not read")
     text = Path(folder, "src/dxdispatch/CommandLineArgs.cpp").read_text(encoding="utf-8-sig")
     assert options <= set(re.findall(r'^\s*"(?:\w,)?(\w+)",', text, re.M))
+
+
+def test_the_script_is_powershell(filled: Path) -> None:
+    """By a grammar of the language that others keep: no part of the text is left over, no part is missing."""
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_powershell.language()))
+    text = (filled / "Run-Cases.ps1").read_bytes()
+    assert not parser.parse(text).root_node.has_error
+    for spoiled in (text.replace(b"foreach (", b"foreach ", 1), text.rstrip() + b"\n}\n"):
+        assert parser.parse(spoiled).root_node.has_error
 
 
 def test_the_script_runs_in_powershell(filled: Path, directx: Path, tmp_path: Path) -> None:

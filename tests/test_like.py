@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dmlgen.diagnostics import SpecError
 from dmlgen.resolve.merge import merged
 from dmlgen.source import Mapping, parse
 
@@ -47,3 +48,20 @@ def test_what_is_taken_over_keeps_its_place() -> None:
     assert rules is not None and str(rules.position) == "own.yaml:2:8"
     assert [str(one.position) for one in rules.items] == ["shared.yaml:1:10", "own.yaml:2:9"]  # type: ignore[union-attr]
     assert str(both.position) == "own.yaml:1:1"
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "place"),
+    [
+        ("{a: 1, free: [A]}", "{b: 1, free: [A]}", "1:8"),
+        ("{members: {A: {role: input}}}", "{members: {A: {role: input}}}", "1:2"),
+        ("{let: {a: 1, b: 2}}", "{let: {a: 2, b: 2}}", "1:14"),
+        ("{compute: {outputs: {Y: a}}}", "{compute: {outputs: {Y: a}}}", "1:12"),
+    ],
+)
+def test_what_is_taken_over_is_not_repeated(shared: str, own: str, place: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        merged(mapping(shared, "shared.yaml"), mapping(own, "own.yaml"))
+    (finding,) = raised.value.findings
+    assert str(finding.position) == f"own.yaml:{place}"
+    assert finding.code == "repeated" and "shared.yaml:1:" in finding.message

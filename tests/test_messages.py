@@ -111,7 +111,7 @@ def only(desc: Description, level: str = "6.4") -> Violation:
 @pytest.mark.parametrize(
     ("desc", "level", "rule"),
     [
-        (convolution(Dilations=(0, 1)), "6.4", "CONVOLUTION-dilations"),
+        (convolution(Dilations=(0, 1)), "6.4", "CONVOLUTION-dilations-range"),
         (pooling(Strides=(0, 2)), "6.4", "MAX_POOLING-strides-range"),
         (gemm(BTensor=f32(1, 1, 16, 8)), "6.4", "GEMM-inner-size"),
         (

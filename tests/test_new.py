@@ -63,7 +63,8 @@ def test_what_is_left_of_a_new_operator_is_what_lint_finds(
     summary = next(line for line in text.splitlines() if line.startswith("summary"))
     assert sorted(left(specs, capsys)) == sorted(
         [
-            ("unwritten", "operator: GATHER_BLOCKS"),
+            ("unwritten", "operator: GATHER_BLOCKS"),  # its summary
+            ("unwritten", "operator: GATHER_BLOCKS"),  # what it computes
             ("unwritten", 'InputTensor: {role: input, summary: "TODO"}'),
             ("unwritten", 'OutputTensor: {role: output, summary: "TODO"}'),
             ("output-not-inferred", "operator: GATHER_BLOCKS"),
@@ -71,8 +72,9 @@ def test_what_is_left_of_a_new_operator_is_what_lint_finds(
     )
     filled = text.replace(summary, "summary: Takes blocks.").replace('"TODO"', "A tensor.")
     filled = filled.replace(
-        "# rules:\n", "rules:\n  - {id: sizes, infer: OutputTensor.Sizes = InputTensor.Sizes, source: docs}\n"
+        "# rules:\n", "rules:\n  - {id: sizes, infer: OutputTensor.Sizes = InputTensor.Sizes}\n"
     )
+    filled = filled.replace("# compute:\n", 'compute: {outputs: {OutputTensor: "InputTensor[at] * 2"}}\n')
     path.write_text(filled, encoding="utf-8")
     assert [code for code, _ in left(specs, capsys)] == ["identifier-unlisted"]
     assert main(["lint", "--fix", "--specs", str(specs)]) == 0

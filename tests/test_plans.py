@@ -23,7 +23,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import Loop, Loops, gcd
 from .planning import Planning
-from .told import NO_MEMBER
+from .told import NO_MEMBER, Buffer, Read, Written
 
 Few = Annotated[list[int], 3]
 
@@ -35,6 +35,15 @@ class Pair(NamedTuple):
     second: Few
 
 
+class Plain(NamedTuple):
+    first: Buffer
+
+
+class Late(NamedTuple):
+    first: Written
+    second: Read
+
+
 '''
 LINES = HEAD.count("\n")
 
@@ -42,6 +51,7 @@ LINES = HEAD.count("\n")
 FEW = "def f(a: Few) -> None:\n    "
 NUMBER = "def f(a: int) -> None:\n    "
 WHOLE = "def f(a: int) -> int:\n    "
+BUFFERS = "def f(out: Planning, a: Buffer) -> None:\n    "
 
 
 def planners(tmp_path: Path, text: str) -> Plans:
@@ -72,6 +82,10 @@ def translated(plans: Plans) -> None:
         (3, "another type of b", NUMBER + "b = a\n    b = True\n"),
         (2, "the field size", "def f(a: Pair) -> int:\n    return a.size\n"),
         (2, "Pair with other fields", "def f(a: Few) -> Pair:\n    return Pair(a)\n"),
+        (2, "Pair with other fields", "def f(a: Few) -> Pair:\n    return Pair(second=a, first=a)\n"),
+        (2, "first, neither Read nor Written,", BUFFERS + "out.bind(Plain(first=a))\n"),
+        (2, "second, Read after what is Written,", BUFFERS + "out.bind(Late(first=a, second=a))\n"),
+        (2, "bind() of this", BUFFERS + "out.bind(1)\n"),
         (2, "second of another type", "def f(a: Few, b: Loops) -> Pair:\n    return Pair(a, b)\n"),
         (1, "this type", "def f(a: dict) -> int:\n    return 1\n"),
         (4, "changing a list", FEW + "b: Few = list(a)\n\n    for c in b:\n        b.append(c)\n"),

@@ -221,7 +221,7 @@ SPOILS = [
     Spoil("one turn too many", GEMM, "for k in range(K)", "for k in range(K + 1)", "ATensor", BEYOND),
     Spoil("exchanged", GEMM, "[k, at[r - 2]]", "[at[r - 2], k]", "ATensor", BEYOND),
     Spoil("no rule on the inner size", GEMM, '== K"', '>= 1"', "BTensor", BEYOND),
-    Spoil("no rule on equal sizes", GEMM, "same: Sizes\n", "same: DimensionCount\n", "CTensor", BEYOND),
+    Spoil("no rule on equal sizes", GEMM, "  - {same: Sizes, of: [OutputTensor, CTensor]}\n", "", "CTensor", BEYOND),
     Spoil("no rule on blocks", FOLD, "InputTensor.Sizes[2] == product", "InputTensor.Sizes[2] <= product", "InputTensor", BEYOND),
     Spoil("no rule on windows", FOLD, "== OutputTensor.Sizes[1] * product", "<= OutputTensor.Sizes[1] * product", "InputTensor", BEYOND),
     Spoil("no condition", FOLD, "inside(block(w), BlocksPerDimension) and on_stride(w)", "on_stride(w)", "InputTensor", BELOW),

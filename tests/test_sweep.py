@@ -220,7 +220,6 @@ def test_a_folder_that_cannot_be_written_is_told(sweep: Sweep) -> None:
 
 
 def test_ray_loses_and_doubles_nothing(sweep: Sweep, expected: dict[tuple[str, str], str]) -> None:
-    pytest.importorskip("ray", reason="Ray, of the extra sweep, is not installed")
     status, report = sweep.run(DIES_ONCE, "--address=local")
     assert (sweep.notes / "died").exists(), "no worker was killed"
     assert (status, counted(report)) == (0, sorted(expected.items()))

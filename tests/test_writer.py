@@ -2,11 +2,18 @@
 
 import json
 import os
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from dmlgen import writer
 from dmlgen.diagnostics import SpecError
 from dmlgen.writer import MANIFEST, STAGING, Result, alone, check, fingerprints, is_unchanged, write
 
@@ -406,3 +413,37 @@ def test_what_undoes_a_run_is_on_the_disk_before_a_file_changes(
     assert {*new, *old, f"{STAGING}/unfinished", f"{STAGING}/new/new", STAGING, "."} <= set(before_first)
     assert before_first[-1] == STAGING
     assert {"python/dmlops", "new", "hlsl", "."} <= set(after_last)
+
+
+@contextmanager
+def stopped_after(lines: int) -> Iterator[None]:
+    """Stops the replacement of files as Ctrl-C does, so many lines after its start."""
+    left = iter(range(lines))
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        if frame.f_code is not writer._apply.__code__:
+            return None
+        if event == "line" and next(left, None) is None:
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+def test_a_run_stopped_at_any_line_leaves_what_was_there_or_what_should_be(tmp_path: Path) -> None:
+    now = {"python/dmlops/a.py": b"a = 2\n", "deep/new.h": b"x"}
+    for lines in count():
+        out = tmp_path / str(lines)
+        write(OUTPUTS, out, {})
+        try:
+            with stopped_after(lines):
+                write(now, out, fingerprints(OUTPUTS))
+            break
+        except KeyboardInterrupt:
+            assert not (out / STAGING).exists()
+            assert contents(out) in (OUTPUTS, now)
+    assert lines > 20 and contents(out) == now

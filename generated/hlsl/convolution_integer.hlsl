@@ -69,7 +69,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channels;
+    int channelAxis;
     int inputs;
 };
 
@@ -584,7 +584,7 @@ int Zero2(int d, int i)
 
 int Weight(List at, int k, List w)
 {
-    return (Filter(at, k, w) - Zero2(channels, Entry(at, 1)));
+    return (Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1)));
 }
 
 bool Hits(List at, List w)

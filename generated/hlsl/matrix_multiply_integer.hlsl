@@ -62,9 +62,9 @@ struct Dimension
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int r;
-    int rows;
+    int rowAxis;
     int r2;
-    int columns;
+    int columnAxis;
     int k2;
 };
 
@@ -525,7 +525,7 @@ int Zero(int d, int i)
 
 int Left(List at, int k)
 {
-    return ((int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rows, I(at)));
+    return ((int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at)));
 }
 
 int J(List at)
@@ -559,7 +559,7 @@ int Zero2(int d, int i)
 
 int Right(List at, int k)
 {
-    return ((int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columns, J(at)));
+    return ((int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columnAxis, J(at)));
 }
 
 int64_t SumOf(List at)

@@ -74,12 +74,12 @@ struct Dimension
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int r;
-    int rows;
+    int rowAxis;
     int r2;
-    int columns;
+    int columnAxis;
     int k2;
-    int rows2;
-    int columns2;
+    int rowAxis2;
+    int columnAxis2;
 };
 
 // n / size for every n below 2^32
@@ -621,7 +621,7 @@ int64_t Zero(int d, int i)
 
 int64_t Left(List at, int k)
 {
-    return ((int64_t)(int64_t)ReadA(Join(Part(at, 0, r), Listed(k))) - (int64_t)Zero(rows, I(at)));
+    return ((int64_t)(int64_t)ReadA(Join(Part(at, 0, r), Listed(k))) - (int64_t)Zero(rowAxis, I(at)));
 }
 
 int J(List at)
@@ -655,7 +655,7 @@ int64_t Zero2(int d, int i)
 
 int64_t Right(List at, int k)
 {
-    return ((int64_t)(int64_t)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - (int64_t)Zero2(columns, J(at)));
+    return ((int64_t)(int64_t)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - (int64_t)Zero2(columnAxis, J(at)));
 }
 
 REAL_VALUE SumOf(List at)
@@ -703,7 +703,7 @@ REAL_VALUE Pick4(int d, int i)
 
 REAL_VALUE Factor(List at)
 {
-    return (Pick3(rows2, I(at)) * Pick4(columns2, J(at)));
+    return (Pick3(rowAxis2, I(at)) * Pick4(columnAxis2, J(at)));
 }
 
 REAL_VALUE Chosen(List at)

@@ -75,11 +75,11 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channels;
-    int channels2;
+    int channelAxis;
+    int channelAxis2;
     int includePadding;
-    int channels3;
-    int channels4;
+    int channelAxis3;
+    int channelAxis4;
 };
 
 // n / size for every n below 2^32
@@ -685,7 +685,7 @@ int Zero(int d, int i)
 
 int FromZero(List at)
 {
-    return Zero(channels, Entry(at, 1));
+    return Zero(channelAxis, Entry(at, 1));
 }
 
 bool Valid(List at, List w)
@@ -732,7 +732,7 @@ precise REAL_VALUE Pick2(int d, int i)
 
 precise REAL_VALUE By(List at)
 {
-    return Pick2(channels2, Entry(at, 1));
+    return Pick2(channelAxis2, Entry(at, 1));
 }
 
 List Entries4(List c)
@@ -798,7 +798,7 @@ precise REAL_VALUE Pick3(int d, int i)
 
 precise REAL_VALUE By2(List at)
 {
-    return Pick3(channels3, Entry(at, 1));
+    return Pick3(channelAxis3, Entry(at, 1));
 }
 
 List Entries6(int d, int i)
@@ -852,6 +852,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Divide((Convert(Exact(at), (REAL_VALUE)0) * By(at)), Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), By2(at), Zero2(channels4, Entry(at, 1))));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Divide((Convert(Exact(at), (REAL_VALUE)0) * By(at)), Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), By2(at), Zero2(channelAxis4, Entry(at, 1))));
 #endif
 }

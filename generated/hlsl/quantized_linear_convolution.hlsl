@@ -92,9 +92,9 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channels;
+    int channelAxis;
     int inputs;
-    int channels2;
+    int channelAxis2;
 };
 
 // n / size for every n below 2^32
@@ -848,7 +848,7 @@ int Zero2(int d, int i)
 
 int Weight(List at, int k, List w)
 {
-    return (Filter(at, k, w) - Zero2(channels, Entry(at, 1)));
+    return (Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1)));
 }
 
 bool Hits(List at, List w)
@@ -1004,6 +1004,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded(((Convert(((int64_t)Exact(at) + (int64_t)Zero3(1, Entry(at, 1))), (REAL_VALUE)0) * Pick4(0, 0)) * Pick5(channels2, Entry(at, 1))), Pick6(0, 0), Zero4(0, 0)));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(((Convert(((int64_t)Exact(at) + (int64_t)Zero3(1, Entry(at, 1))), (REAL_VALUE)0) * Pick4(0, 0)) * Pick5(channelAxis2, Entry(at, 1))), Pick6(0, 0), Zero4(0, 0)));
 #endif
 }

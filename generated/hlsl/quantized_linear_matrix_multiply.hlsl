@@ -81,14 +81,14 @@ struct Dimension
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int r;
-    int rows;
+    int rowAxis;
     int r2;
-    int columns;
+    int columnAxis;
     int k2;
-    int rows2;
-    int columns2;
-    int rows3;
-    int rows4;
+    int rowAxis2;
+    int columnAxis2;
+    int rowAxis3;
+    int rowAxis4;
 };
 
 // n / size for every n below 2^32
@@ -763,7 +763,7 @@ int Zero(int d, int i)
 
 int Left(List at, int k)
 {
-    return ((int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rows, I(at)));
+    return ((int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at)));
 }
 
 int J(List at)
@@ -797,7 +797,7 @@ int Zero2(int d, int i)
 
 int Right(List at, int k)
 {
-    return ((int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columns, J(at)));
+    return ((int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columnAxis, J(at)));
 }
 
 int64_t SumOf(List at)
@@ -850,7 +850,7 @@ precise REAL_VALUE Pick4(int d, int i)
 
 precise REAL_VALUE Factor(List at)
 {
-    return (Pick3(rows2, I(at)) * Pick4(columns2, J(at)));
+    return (Pick3(rowAxis2, I(at)) * Pick4(columnAxis2, J(at)));
 }
 
 List Entries5(int d, int i)
@@ -919,6 +919,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded((Convert(Exact(at), (REAL_VALUE)0) * Factor(at)), Pick5(rows3, I(at)), Zero3(rows4, I(at))));
+    WriteOutput(at, (OUTPUT_VALUE)Coded((Convert(Exact(at), (REAL_VALUE)0) * Factor(at)), Pick5(rowAxis3, I(at)), Zero3(rowAxis4, I(at))));
 #endif
 }

@@ -53,7 +53,7 @@ struct ScatterLookup
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<UPDATES_STORED> updatesTensor : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<uint> winners : register(u0);  // by offset in OutputTensor
+[[vk::binding(3, 0)]] RWStructuredBuffer<uint> winners : register(u0);  // by offset in the output
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u1);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {

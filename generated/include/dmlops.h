@@ -7837,17 +7837,17 @@ static const dmlops_member dmlops_element_wise_logical_equals_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_equals_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_equals_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -7859,17 +7859,17 @@ static const dmlops_member dmlops_element_wise_logical_greater_than_members[] = 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_greater_than_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -7881,17 +7881,17 @@ static const dmlops_member dmlops_element_wise_logical_less_than_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_less_than_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -8065,8 +8065,6 @@ static const dmlops_member dmlops_element_wise_pow_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_pow_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ExponentTensor */, DMLOPS_BIT_DimensionCount,
-        2 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ExponentTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-ELEMENT_WISE_POW-exponent-type: ExponentTensor.DataType == InputTensor.DataType */
@@ -8074,6 +8072,8 @@ static const uint8_t dmlops_element_wise_pow_code[] = {
     DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(ExponentTensor), DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(ExponentTensor),
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ExponentTensor */, DMLOPS_BIT_DimensionCount,
+        2 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ExponentTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -8082,10 +8082,10 @@ static const dmlops_phrase dmlops_element_wise_pow_phrases[] = {
     {"ExponentTensor.DataType", "ExponentTensor.DataType is %v; it must equal InputTensor.DataType, %v"},
 };
 static const dmlops_rule dmlops_element_wise_pow_rules[] = {
-    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-exponent-type", dmlops_by_program, 17, 12, {0, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 35, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 35, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-type", dmlops_same_DataType, 0, 0, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-exponent-type", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
     {"DML-ELEMENT_WISE_POW-same-sizes", dmlops_same_Sizes, 0, 42, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_POW-same-sizes", dmlops_same_Sizes, 0, 42, {2, 0}, 0, 0},
 };
@@ -8234,9 +8234,6 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
     /* DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given: present(ZeroPointTensor) */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25088),
     DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
-        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
-        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ScaleTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type: ScaleTensor.DataType == FLOAT32 */
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(6) /* INT32 */,
@@ -8249,6 +8246,9 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     2 /* ZeroPointTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DataType,
         DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
+        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
+        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ScaleTensor */, DMLOPS_BIT_Sizes, 2 /* ZeroPointTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else DMLOPS_AS_GIVEN */
@@ -8263,12 +8263,12 @@ static const dmlops_phrase dmlops_element_wise_quantize_linear_phrases[] = {
 };
 static const dmlops_rule dmlops_element_wise_quantize_linear_rules[] = {
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 31, 26, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 44, 26, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", dmlops_same_DataType, 0, 62, {2, 3}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 22, 17, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 35, 17, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", dmlops_same_DataType, 0, 53, {2, 3}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {3, 0}, 0, 0},
@@ -8286,12 +8286,12 @@ static const uint8_t dmlops_element_wise_dequantize_linear_code[] = {
     /* DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given: present(ZeroPointTensor) */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25088),
     DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
-        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
-        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* ZeroPointTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
         DMLOPS_END,
     1 /* ScaleTensor */, DMLOPS_BIT_DataType, 3 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */, DMLOPS_BIT_DimensionCount,
+        2 /* ZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */,
+        DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ScaleTensor */, DMLOPS_BIT_Sizes, 2 /* ZeroPointTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -8301,11 +8301,11 @@ static const dmlops_phrase dmlops_element_wise_dequantize_linear_phrases[] = {
 };
 static const dmlops_rule dmlops_element_wise_dequantize_linear_rules[] = {
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 17, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", dmlops_same_DataType, 0, 26, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", dmlops_same_DataType, 0, 31, {3, 1}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", dmlops_same_DataType, 0, 17, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", dmlops_same_DataType, 0, 22, {3, 1}, 0, 0},
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {3, 0}, 0, 0},
@@ -8694,11 +8694,11 @@ static const uint8_t dmlops_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     12 /* GroupCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION-group-count: GroupCount >= 1 */
+    /* DML-CONVOLUTION-group-count-range: GroupCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(GroupCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     7 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION-strides: Strides[d] >= 1 */
+    /* DML-CONVOLUTION-strides-range: Strides[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -8706,7 +8706,7 @@ static const uint8_t dmlops_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* d */,
     8 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION-dilations: Dilations[d] >= 1 */
+    /* DML-CONVOLUTION-dilations-range: Dilations[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -8861,9 +8861,9 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
     {"DML-CONVOLUTION-dimension-count", dmlops_by_program, 14, 9, {0, 0}, 0, 1},
-    {"DML-CONVOLUTION-group-count", dmlops_by_program, 35, 32, {1, 0}, 1, 0},
-    {"DML-CONVOLUTION-strides", dmlops_by_program, 45, 42, {2, 0}, 1, 0},
-    {"DML-CONVOLUTION-dilations", dmlops_by_program, 68, 65, {3, 0}, 1, 0},
+    {"DML-CONVOLUTION-group-count-range", dmlops_by_program, 35, 32, {1, 0}, 1, 0},
+    {"DML-CONVOLUTION-strides-range", dmlops_by_program, 45, 42, {2, 0}, 1, 0},
+    {"DML-CONVOLUTION-dilations-range", dmlops_by_program, 68, 65, {3, 0}, 1, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {1, 0}, 0, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {2, 0}, 0, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {3, 0}, 0, 0},
@@ -9573,12 +9573,12 @@ static const dmlops_member dmlops_slice_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* DimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SLICE-dimension-count: DimensionCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* Offsets */, DMLOPS_BIT_MEMBER,
         4 /* Sizes */, DMLOPS_BIT_MEMBER, 5 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SLICE-slice-bounds: Offsets[i] + (Sizes[i] - 1) * Strides[i] < InputTensor.Sizes[i] */
@@ -9619,8 +9619,8 @@ static const dmlops_phrase dmlops_slice_phrases[] = {
 };
 static const dmlops_rule dmlops_slice_rules[] = {
     {"DML-SLICE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-SLICE-same-type", dmlops_same_DataType, 0, 21, {1, 0}, 0, 0},
+    {"DML-SLICE-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-SLICE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-SLICE-slice-bounds", dmlops_by_program, 35, 26, {1, 0}, 0, 0},
     {"DML-SLICE-output-sizes", dmlops_by_program, 118, 113, {2, 0}, 0, 0},
 };
@@ -9656,6 +9656,16 @@ static const uint8_t dmlops_split_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors), DMLOPS_AT(OutputCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensors */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
+        DMLOPS_END,
+    /* DML-SPLIT-same-type: OutputTensors[i].DataType == InputTensor.DataType */
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(OutputCount),
+        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors), DMLOPS_AT(OutputCount),
+            DMLOPS_SLOT(0) /* i */, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors),
+        DMLOPS_AT(OutputCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     1 /* OutputCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SPLIT-output-count-range: OutputCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(OutputCount), DMLOPS_SMALL(1),
@@ -9668,16 +9678,6 @@ static const uint8_t dmlops_split_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 2 /* OutputTensors */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
-        DMLOPS_END,
-    /* DML-SPLIT-same-type: OutputTensors[i].DataType == InputTensor.DataType */
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(OutputCount),
-        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors), DMLOPS_AT(OutputCount),
-            DMLOPS_SLOT(0) /* i */, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors),
-        DMLOPS_AT(OutputCount), DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* OutputTensors */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-SPLIT-output-sizes-off-axis: OutputTensors[i].Sizes[d] == InputTensor.Sizes[d] */
@@ -9710,17 +9710,17 @@ static const uint8_t dmlops_split_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_split_phrases[] = {
     {"OutputTensors.DimensionCount", "OutputTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
+    {"OutputTensors.DataType", "OutputTensors[%v].DataType is %v; it must equal InputTensor.DataType, %v"},
     {"OutputCount", "OutputCount is %v; it must be at least 1"},
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensors.DataType", "OutputTensors[%v].DataType is %v; it must equal InputTensor.DataType, %v"},
     {"OutputTensors.Sizes", "OutputTensors[%v].Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must be %v (along Axis, %v, the outputs add up to the input)"},
 };
 static const dmlops_rule dmlops_split_rules[] = {
     {"DML-SPLIT-same-rank", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
-    {"DML-SPLIT-output-count-range", dmlops_by_program, 32, 29, {1, 0}, 1, 0},
-    {"DML-SPLIT-axis-range", dmlops_by_program, 44, 39, {2, 0}, 0, 0},
-    {"DML-SPLIT-same-type", dmlops_by_program, 88, 83, {3, 0}, 0, 0},
+    {"DML-SPLIT-output-count-range", dmlops_by_program, 63, 60, {2, 0}, 1, 0},
+    {"DML-SPLIT-axis-range", dmlops_by_program, 75, 70, {3, 0}, 0, 0},
+    {"DML-SPLIT-same-type", dmlops_by_program, 34, 29, {1, 0}, 0, 0},
     {"DML-SPLIT-output-sizes-off-axis", dmlops_by_program, 121, 114, {4, 0}, 0, 0},
     {"DML-SPLIT-axis-size", dmlops_by_program, 170, 163, {5, 0}, 0, 0},
 };
@@ -9838,6 +9838,7 @@ static const dmlops_member dmlops_padding_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 4 /* DimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING-dimension-count: DimensionCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -9852,7 +9853,6 @@ static const uint8_t dmlops_padding_code[] = {
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25600),
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(4) /* WRAP */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_PADDING_MODE, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)] */
@@ -9881,10 +9881,10 @@ static const dmlops_phrase dmlops_padding_phrases[] = {
 };
 static const dmlops_rule dmlops_padding_rules[] = {
     {"DML-PADDING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 44, 21, {2, 0}, 1, 0},
-    {"DML-PADDING-same-type", dmlops_same_DataType, 0, 64, {1, 0}, 0, 0},
+    {"DML-PADDING-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
+    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 49, 26, {2, 0}, 1, 0},
+    {"DML-PADDING-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-PADDING-output-sizes", dmlops_by_program, 78, 69, {3, 0}, 0, 0},
 };
 
@@ -9927,6 +9927,7 @@ static const dmlops_member dmlops_upsample_2d_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_upsample_2d_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     2 /* ScaleSize */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-UPSAMPLE_2D-scale-size: ScaleSize.Height >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(ScaleSize.Height), DMLOPS_SMALL(1),
@@ -9934,7 +9935,6 @@ static const uint8_t dmlops_upsample_2d_code[] = {
     /* DML-UPSAMPLE_2D-scale-size: ScaleSize.Width >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
         2 /* ScaleSize */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-UPSAMPLE_2D-output-sizes: OutputTensor.Sizes == InputTensor.Sizes[:InputTensor.DimensionCount - 2] + [InputTensor.Sizes[InputTensor.DimensionCount - 2] * ScaleSize.Height, InputTensor.Sizes[InputTensor.DimensionCount - 1] * ScaleSize.Width] */
@@ -9966,9 +9966,9 @@ static const dmlops_phrase dmlops_upsample_2d_phrases[] = {
 };
 static const dmlops_rule dmlops_upsample_2d_rules[] = {
     {"DML-UPSAMPLE_2D-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 8, 5, {0, 0}, 1, 0},
-    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 15, 5, {1, 0}, 1, 0},
-    {"DML-UPSAMPLE_2D-same-type", dmlops_same_DataType, 0, 22, {1, 0}, 0, 0},
+    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 13, 10, {0, 0}, 1, 0},
+    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 20, 10, {1, 0}, 1, 0},
+    {"DML-UPSAMPLE_2D-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-UPSAMPLE_2D-output-sizes", dmlops_by_program, 34, 27, {2, 0}, 0, 0},
 };
 
@@ -10177,12 +10177,12 @@ static const dmlops_member dmlops_tile_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* RepeatsCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-TILE-repeats-count: RepeatsCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RepeatsCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(RepeatsCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     3 /* Repeats */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-TILE-repeats-range: Repeats[i] >= 1 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(RepeatsCount),
@@ -10215,9 +10215,9 @@ static const dmlops_phrase dmlops_tile_phrases[] = {
 };
 static const dmlops_rule dmlops_tile_rules[] = {
     {"DML-TILE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-TILE-repeats-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-TILE-repeats-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
     {"DML-TILE-repeats-range", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
-    {"DML-TILE-same-type", dmlops_same_DataType, 0, 21, {1, 0}, 0, 0},
+    {"DML-TILE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-TILE-output-sizes", dmlops_by_program, 56, 49, {2, 0}, 0, 0},
 };
 
@@ -10514,6 +10514,8 @@ static const dmlops_member dmlops_lp_normalization_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LP_NORMALIZATION-axis-range: Axis < InputTensor.DimensionCount */
     DMLOPS_LESS, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -10526,8 +10528,6 @@ static const uint8_t dmlops_lp_normalization_code[] = {
     /* DML-LP_NORMALIZATION-p-values: P in (1, 2) */
     DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1), DMLOPS_SMALL(2),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
@@ -10536,10 +10536,10 @@ static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
 };
 static const dmlops_rule dmlops_lp_normalization_rules[] = {
     {"DML-LP_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 52, 49, {1, 0}, 1, 0},
-    {"DML-LP_NORMALIZATION-same-type", dmlops_same_DataType, 0, 61, {1, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 66, {1, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 62, 59, {1, 0}, 1, 0},
+    {"DML-LP_NORMALIZATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_rnn_members[] = {
@@ -11895,20 +11895,20 @@ static const dmlops_member dmlops_element_wise_if_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_if_code[] = {
-    0 /* ConditionTensor */, DMLOPS_BIT_DimensionCount, 1 /* ATensor */, DMLOPS_BIT_DimensionCount, 2 /* BTensor */,
-        DMLOPS_BIT_DimensionCount, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     1 /* ATensor */, DMLOPS_BIT_DataType, 2 /* BTensor */, DMLOPS_BIT_DataType, 3 /* OutputTensor */,
         DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* ConditionTensor */, DMLOPS_BIT_DimensionCount, 1 /* ATensor */, DMLOPS_BIT_DimensionCount, 2 /* BTensor */,
+        DMLOPS_BIT_DimensionCount, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* ConditionTensor */, DMLOPS_BIT_Sizes, 1 /* ATensor */, DMLOPS_BIT_Sizes, 2 /* BTensor */, DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_if_rules[] = {
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 9, {2, 1}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 9, {3, 1}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 0, {2, 1}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 0, {3, 1}, 0, 0},
     {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {3, 0}, 0, 0},
@@ -12267,7 +12267,7 @@ static const uint8_t dmlops_resample_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(ScaleCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     4 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -12290,7 +12290,7 @@ static const dmlops_phrase dmlops_resample_phrases[] = {
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE-scale-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -12473,6 +12473,8 @@ static const dmlops_member dmlops_cumulative_summation_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_summation_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-CUMULATIVE_SUMMATION-axis-range: Axis < InputTensor.DimensionCount */
     DMLOPS_LESS, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -12481,8 +12483,6 @@ static const uint8_t dmlops_cumulative_summation_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_cumulative_summation_phrases[] = {
@@ -12490,9 +12490,9 @@ static const dmlops_phrase dmlops_cumulative_summation_phrases[] = {
 };
 static const dmlops_rule dmlops_cumulative_summation_rules[] = {
     {"DML-CUMULATIVE_SUMMATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-axis-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-same-type", dmlops_same_DataType, 0, 49, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-same-sizes", dmlops_same_Sizes, 0, 54, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_reverse_subsequences_members[] = {
@@ -13332,9 +13332,6 @@ static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 4 /* AxisCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MEAN_VARIANCE_NORMALIZATION1-axis-count: AxisCount <= InputTensor.DimensionCount */
     DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -13356,6 +13353,9 @@ static const uint8_t dmlops_mean_variance_normalization1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
         DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ScaleTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
         2 /* BiasTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DataType,
         DMLOPS_END,
@@ -13424,12 +13424,12 @@ static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
     {"BiasTensor.Sizes", "BiasTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v (before feature level 4.0 channels are not broadcast)"},
 };
 static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {2, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 214, 209, {4, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 232, 209, {5, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 58, 53, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 49, 44, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {3, 0}, 0, 0},
@@ -13438,7 +13438,7 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", dmlops_same_Sizes, 0, 204, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 255, 250, {6, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 298, 293, {7, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 14, 9, {0, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -13458,7 +13458,7 @@ static const uint8_t dmlops_resample1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     4 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE1-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE1-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -13481,7 +13481,7 @@ static const dmlops_phrase dmlops_resample1_phrases[] = {
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE1-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE1-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -13874,11 +13874,11 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     10 /* GroupCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION_INTEGER-group-count: GroupCount >= 1 */
+    /* DML-CONVOLUTION_INTEGER-group-count-range: GroupCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(GroupCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     6 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION_INTEGER-strides: Strides[d] >= 1 */
+    /* DML-CONVOLUTION_INTEGER-strides-range: Strides[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -13886,7 +13886,7 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* d */,
     7 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-CONVOLUTION_INTEGER-dilations: Dilations[d] >= 1 */
+    /* DML-CONVOLUTION_INTEGER-dilations-range: Dilations[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -14026,12 +14026,12 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
 };
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
-    {"DML-CONVOLUTION_INTEGER-group-count", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 413, {2, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 413, {4, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 420, {3, 1}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-strides", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-dilations", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {1, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {3, 2}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
@@ -14070,11 +14070,11 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     15 /* GroupCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-group-count: GroupCount >= 1 */
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range: GroupCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(GroupCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     11 /* Strides */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-strides: Strides[d] >= 1 */
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range: Strides[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -14082,7 +14082,7 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* d */,
     12 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-dilations: Dilations[d] >= 1 */
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range: Dilations[d] >= 1 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_GREATER_OR_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
@@ -14283,12 +14283,12 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
 };
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {3, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {6, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 413, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {2, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {5, 3}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
@@ -14419,17 +14419,17 @@ static const dmlops_member dmlops_element_wise_logical_greater_than_or_equal_mem
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_greater_than_or_equal_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -14441,17 +14441,17 @@ static const dmlops_member dmlops_element_wise_logical_less_than_or_equal_member
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_or_equal_code[] = {
+    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_DimensionCount, 1 /* BTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    0 /* ATensor */, DMLOPS_BIT_DataType, 1 /* BTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* ATensor */, DMLOPS_BIT_Sizes, 1 /* BTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_less_than_or_equal_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
 };
@@ -14783,8 +14783,6 @@ static const dmlops_member dmlops_random_generator_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_random_generator_code[] = {
-    0 /* InputStateTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputStateTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
     0 /* InputStateTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, DMLOPS_END,
     /* DML-RANDOM_GENERATOR-state-sizes: InputStateTensor.Sizes == StateSizes */
     DMLOPS_LET_LIST, 0, DMLOPS_ALIGN, DMLOPS_ITEMS, 1, DMLOPS_SMALL(6), DMLOPS_RANK, DMLOPS_AT(InputStateTensor),
@@ -14798,6 +14796,8 @@ static const uint8_t dmlops_random_generator_code[] = {
         DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
         DMLOPS_AT(InputStateTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 0,
+    0 /* InputStateTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputStateTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
     0 /* InputStateTensor */, DMLOPS_BIT_Sizes, 2 /* OutputStateTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
 };
@@ -14806,8 +14806,8 @@ static const dmlops_phrase dmlops_random_generator_phrases[] = {
     {"InputStateTensor.Sizes", "InputStateTensor.Sizes is %v; it must be %v (the state is four words of counter and two of key)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
 };
 static const dmlops_rule dmlops_random_generator_rules[] = {
-    {"DML-RANDOM_GENERATOR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-RANDOM_GENERATOR-state-sizes", dmlops_by_program, 8, 5, {0, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-same-rank", dmlops_same_DimensionCount, 0, 57, {2, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-state-sizes", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
     {"DML-RANDOM_GENERATOR-same-sizes", dmlops_same_Sizes, 0, 62, {2, 0}, 0, 0},
 };
 
@@ -14895,7 +14895,7 @@ static const uint8_t dmlops_resample_grad_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputGradientTensor),
     4 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE_GRAD-scales: Scales[i] >= 0.0 */
+    /* DML-RESAMPLE_GRAD-scales-range: Scales[i] >= 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -14918,7 +14918,7 @@ static const dmlops_phrase dmlops_resample_grad_phrases[] = {
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE_GRAD-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE_GRAD-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -15565,6 +15565,8 @@ static const dmlops_member dmlops_cumulative_product_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_product_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* Axis */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-CUMULATIVE_PRODUCT-axis-range: Axis < InputTensor.DimensionCount */
     DMLOPS_LESS, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -15573,8 +15575,6 @@ static const uint8_t dmlops_cumulative_product_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_cumulative_product_phrases[] = {
@@ -15582,9 +15582,9 @@ static const dmlops_phrase dmlops_cumulative_product_phrases[] = {
 };
 static const dmlops_rule dmlops_cumulative_product_rules[] = {
     {"DML-CUMULATIVE_PRODUCT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-axis-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-same-type", dmlops_same_DataType, 0, 49, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-same-sizes", dmlops_same_Sizes, 0, 54, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_grad_members[] = {
@@ -16252,6 +16252,7 @@ static const dmlops_member dmlops_padding1_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 5 /* DimensionCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING1-dimension-count: DimensionCount == InputTensor.DimensionCount */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -16262,7 +16263,6 @@ static const uint8_t dmlops_padding1_code[] = {
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25600),
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(4) /* WRAP */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_PADDING_MODE, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     1 /* OutputTensor */, DMLOPS_BIT_DataType, 3 /* PaddingValueDataType */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING1-padding-value-type: PaddingValueDataType == OutputTensor.DataType */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingValueDataType), DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
@@ -16296,9 +16296,9 @@ static const dmlops_phrase dmlops_padding1_phrases[] = {
 };
 static const dmlops_rule dmlops_padding1_rules[] = {
     {"DML-PADDING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-PADDING1-same-type", dmlops_same_DataType, 0, 44, {1, 0}, 0, 0},
+    {"DML-PADDING1-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
+    {"DML-PADDING1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-PADDING1-padding-value-type", dmlops_by_program, 54, 49, {2, 0}, 0, 0},
     {"DML-PADDING1-output-sizes", dmlops_by_program, 76, 67, {3, 0}, 0, 0},
 };
@@ -16344,7 +16344,6 @@ static const dmlops_member dmlops_activation_softmax1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-ACTIVATION_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
@@ -16366,6 +16365,7 @@ static const uint8_t dmlops_activation_softmax1_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(AxisCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -16375,11 +16375,11 @@ static const dmlops_phrase dmlops_activation_softmax1_phrases[] = {
     {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_softmax1_rules[] = {
-    {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 76, 71, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
@@ -16389,7 +16389,6 @@ static const dmlops_member dmlops_activation_log_softmax1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-ACTIVATION_LOG_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
@@ -16411,6 +16410,7 @@ static const uint8_t dmlops_activation_log_softmax1_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(AxisCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -16420,11 +16420,11 @@ static const dmlops_phrase dmlops_activation_log_softmax1_phrases[] = {
     {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
-    {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 76, 71, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
@@ -16434,7 +16434,6 @@ static const dmlops_member dmlops_activation_hardmax1_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* Axes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-ACTIVATION_HARDMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
@@ -16456,6 +16455,7 @@ static const uint8_t dmlops_activation_hardmax1_code[] = {
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(2147483648),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(AxisCount),
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
@@ -16465,11 +16465,11 @@ static const dmlops_phrase dmlops_activation_hardmax1_phrases[] = {
     {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
-    {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-ACTIVATION_HARDMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_HARDMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 76, 71, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
@@ -16490,7 +16490,7 @@ static const uint8_t dmlops_resample2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     5 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE2-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE2-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -16513,7 +16513,7 @@ static const dmlops_phrase dmlops_resample2_phrases[] = {
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE2-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE2-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE2-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -16537,7 +16537,7 @@ static const uint8_t dmlops_resample_grad1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputGradientTensor),
     5 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE_GRAD1-scales: Scales[i] >= 0.0 */
+    /* DML-RESAMPLE_GRAD1-scales-range: Scales[i] >= 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -16560,7 +16560,7 @@ static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE_GRAD1-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE_GRAD1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD1-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -16620,7 +16620,7 @@ static const dmlops_member dmlops_multihead_attention_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention_code[] = {
     16 /* HeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION-head-count: HeadCount >= 1 */
+    /* DML-MULTIHEAD_ATTENTION-head-count-range: HeadCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(HeadCount),
     0 /* QueryTensor */, DMLOPS_BIT_MEMBER, 3 /* StackedQueryKeyTensor */, DMLOPS_BIT_MEMBER,
@@ -17400,7 +17400,7 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be %v (batch, HeadCount, total sequence, head size of the values)"},
 };
 static const dmlops_rule dmlops_multihead_attention_rules[] = {
-    {"DML-MULTIHEAD_ATTENTION-head-count", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-head-count-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION-query-given", dmlops_by_program, 17, 10, {1, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-key-given", dmlops_by_program, 36, 25, {2, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-value-given", dmlops_by_program, 55, 48, {3, 0}, 0, 0},
@@ -18269,9 +18269,6 @@ static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_code[] = {
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 4 /* AxisCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-MEAN_VARIANCE_NORMALIZATION2-axis-count: AxisCount <= InputTensor.DimensionCount */
     DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisCount), DMLOPS_RANK, DMLOPS_AT(InputTensor),
@@ -18293,6 +18290,9 @@ static const uint8_t dmlops_mean_variance_normalization2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
         DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 1 /* ScaleTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 2 /* BiasTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ScaleTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
         2 /* BiasTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 3 /* OutputTensor */, DMLOPS_BIT_DataType,
         DMLOPS_END,
@@ -18330,17 +18330,17 @@ static const dmlops_phrase dmlops_mean_variance_normalization2_phrases[] = {
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
 };
 static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 58, 53, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {2, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {3, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 49, 44, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 133, 128, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 171, 166, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", dmlops_same_Sizes, 0, 204, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 14, 9, {0, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
@@ -18364,11 +18364,11 @@ static const dmlops_member dmlops_multihead_attention1_members[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention1_code[] = {
     17 /* QueryHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-query-head-count: QueryHeadCount >= 1 */
+    /* DML-MULTIHEAD_ATTENTION1-query-head-count-range: QueryHeadCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
     18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-MULTIHEAD_ATTENTION1-key-value-head-count: KeyValueHeadCount >= 1 */
+    /* DML-MULTIHEAD_ATTENTION1-key-value-head-count-range: KeyValueHeadCount >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
     17 /* QueryHeadCount */, DMLOPS_BIT_MEMBER, 18 /* KeyValueHeadCount */, DMLOPS_BIT_MEMBER, DMLOPS_END,
@@ -19272,8 +19272,8 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, total sequence, head size of the values)"},
 };
 static const dmlops_rule dmlops_multihead_attention1_rules[] = {
-    {"DML-MULTIHEAD_ATTENTION1-query-head-count", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count", dmlops_by_program, 13, 10, {1, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-head-count-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", dmlops_by_program, 13, 10, {1, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION1-head-groups", dmlops_by_program, 25, 20, {2, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION1-query-given", dmlops_by_program, 45, 38, {3, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-key-given", dmlops_by_program, 64, 53, {4, 0}, 0, 0},
@@ -19558,7 +19558,7 @@ static const uint8_t dmlops_resample3_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SHOW_INT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
     5 /* Scales */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE3-scales: Scales[d] >= 0.0 */
+    /* DML-RESAMPLE3-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
@@ -19581,7 +19581,7 @@ static const dmlops_phrase dmlops_resample3_phrases[] = {
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
-    {"DML-RESAMPLE3-scales", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
+    {"DML-RESAMPLE3-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE3-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
 };
@@ -20567,14 +20567,14 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_LOGICAL_AND-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_AND-same-type", "BTensor and OutputTensor have the data type of ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_AND-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_NOT-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_LOGICAL_NOT-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20597,9 +20597,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_MULTIPLY-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_MULTIPLY-same-type", "BTensor and OutputTensor have the data type of ATensor.",
     "DML-ELEMENT_WISE_MULTIPLY-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_POW-same-rank", "ExponentTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_POW-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_POW-exponent-type", "ExponentTensor has the data type of InputTensor.",
+    "DML-ELEMENT_WISE_POW-same-rank", "ExponentTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_POW-same-sizes", "ExponentTensor and OutputTensor have the sizes of InputTensor.",
     "DML-ELEMENT_WISE_CONSTANT_POW-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_CONSTANT_POW-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20623,14 +20623,14 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_THRESHOLD-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_THRESHOLD-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
-    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has FLOAT32 scales, other input scales of its own type).",
-    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", "ZeroPointTensor has the data type of OutputTensor.",
+    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", "ZeroPointTensor has the data type of OutputTensor.",
+    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "ScaleTensor, ZeroPointTensor and OutputTensor have the sizes of InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
-    "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "ZeroPointTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "OutputTensor has the data type of ScaleTensor.",
+    "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "ScaleTensor, ZeroPointTensor and OutputTensor have the sizes of InputTensor.",
     "DML-ACTIVATION_ELU-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_ELU-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20692,9 +20692,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_THRESHOLDED_RELU-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-CONVOLUTION-same-rank", "FilterTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-CONVOLUTION-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-CONVOLUTION-group-count", "GroupCount is at least 1 (the channels are divided by it).",
-    "DML-CONVOLUTION-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
-    "DML-CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
+    "DML-CONVOLUTION-group-count-range", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-CONVOLUTION-strides-range", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-CONVOLUTION-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION-same-type", "FilterTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
     "DML-CONVOLUTION-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction is FORWARD; InputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction differs from FORWARD (the filters of all groups cover the input's channels).",
@@ -20743,16 +20743,16 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes[0] is 1; ROITensor.Sizes[1] is 1; ROITensor.Sizes[3] is 5.",
     "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] equals PooledSize.Width.",
     "DML-SLICE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-SLICE-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-SLICE-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-SLICE-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-SLICE-slice-bounds", "Offsets[i] + (Sizes[i] - 1) x Strides[i] is less than InputTensor.Sizes[i], for each i (the last element lies within the input).",
     "DML-SLICE-output-sizes", "OutputTensor.Sizes equals Sizes.",
     "DML-CAST-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-CAST-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-SPLIT-same-rank", "OutputTensors has as many dimensions as InputTensor.",
+    "DML-SPLIT-same-type", "OutputTensors has the data type of InputTensor.",
     "DML-SPLIT-output-count-range", "OutputCount is at least 1.",
     "DML-SPLIT-axis-range", "Axis is less than InputTensor.DimensionCount.",
-    "DML-SPLIT-same-type", "OutputTensors has the data type of InputTensor.",
     "DML-SPLIT-output-sizes-off-axis", "OutputTensors[i].Sizes[d] equals InputTensor.Sizes[d], for each i, for each d where d differs from Axis (only the axis may differ).",
     "DML-SPLIT-axis-size", "Along Axis, the outputs add up to the input.",
     "DML-JOIN-same-rank", "InputTensors has as many dimensions as OutputTensor.",
@@ -20763,18 +20763,18 @@ static const char* const dmlops_rule_texts[] = {
     "DML-JOIN-input-sizes-off-axis", "InputTensors[i].Sizes[d] equals InputTensors[0].Sizes[d], for each i, for each d where d differs from Axis (only the axis may differ).",
     "DML-JOIN-output-sizes", "OutputTensor.Sizes follows from other members: along Axis, the inputs add up; the other sizes are theirs.",
     "DML-PADDING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
+    "DML-PADDING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-PADDING-padding-mode-symmetric", "PaddingMode differs from SYMMETRIC (SYMMETRIC needs feature level 3.0).",
     "DML-PADDING-padding-mode-wrap", "PaddingMode differs from WRAP (WRAP needs feature level 6.4).",
-    "DML-PADDING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
     "DML-VALUE_SCALE_2D-channel-count-values", "ChannelCount is 1 or 3.",
     "DML-VALUE_SCALE_2D-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-VALUE_SCALE_2D-channel-count", "ChannelCount equals InputTensor.Sizes[1] (the second dimension is that of channels).",
     "DML-VALUE_SCALE_2D-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-UPSAMPLE_2D-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-UPSAMPLE_2D-scale-size", "ScaleSize.Height is at least 1; ScaleSize.Width is at least 1.",
     "DML-UPSAMPLE_2D-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-UPSAMPLE_2D-scale-size", "ScaleSize.Height is at least 1; ScaleSize.Width is at least 1.",
     "DML-UPSAMPLE_2D-output-sizes", "OutputTensor.Sizes follows from other members: height and width of the input times ScaleSize.",
     "DML-GATHER-same-rank", "IndicesTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-GATHER-axis-range", "Axis is less than InputTensor.DimensionCount.",
@@ -20792,8 +20792,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-DEPTH_TO_SPACE-channels-divisible", "InputTensor.Sizes[1] is a multiple of BlockSize x BlockSize (a block takes that many channels).",
     "DML-DEPTH_TO_SPACE-output-sizes", "OutputTensor.Sizes follows from other members: channels divided by BlockSize squared; height and width times BlockSize.",
     "DML-TILE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-TILE-repeats-count", "RepeatsCount equals InputTensor.DimensionCount.",
     "DML-TILE-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-TILE-repeats-count", "RepeatsCount equals InputTensor.DimensionCount.",
     "DML-TILE-repeats-range", "Repeats[i] is at least 1, for each i.",
     "DML-TILE-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input times its entry in Repeats.",
     "DML-TOP_K-same-rank", "OutputValueTensor and OutputIndexTensor have as many dimensions as InputTensor.",
@@ -20823,10 +20823,10 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-LP_NORMALIZATION-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-LP_NORMALIZATION-axis-range", "Axis is less than InputTensor.DimensionCount (no other axis exists).",
-    "DML-LP_NORMALIZATION-p-values", "P is 1 or 2.",
     "DML-LP_NORMALIZATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LP_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
+    "DML-LP_NORMALIZATION-axis-range", "Axis is less than InputTensor.DimensionCount (no other axis exists).",
+    "DML-LP_NORMALIZATION-p-values", "P is 1 or 2.",
     "DML-RNN-activation-desc-count", "ActivationDescCount equals 1 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 1, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
     "DML-RNN-same-type", "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
     "DML-RNN-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
@@ -20898,8 +20898,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_ATANH-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_ATANH-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_ATANH-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ELEMENT_WISE_IF-same-rank", "ATensor, BTensor and OutputTensor have as many dimensions as ConditionTensor.",
     "DML-ELEMENT_WISE_IF-same-type", "BTensor and OutputTensor have the data type of ATensor.",
+    "DML-ELEMENT_WISE_IF-same-rank", "ATensor, BTensor and OutputTensor have as many dimensions as ConditionTensor.",
     "DML-ELEMENT_WISE_IF-same-sizes", "ATensor, BTensor and OutputTensor have the sizes of ConditionTensor.",
     "DML-ELEMENT_WISE_ADD1-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_ADD1-same-type", "BTensor and OutputTensor have the data type of ATensor.",
@@ -20933,7 +20933,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ONE_HOT-indices-sizes", "IndicesTensor.Sizes follows from other members: each sequence along Axis has one index.",
     "DML-RESAMPLE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE-scale-count", "ScaleCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -20956,9 +20956,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-FILL_VALUE_CONSTANT-value-data-type", "ValueDataType equals OutputTensor.DataType.",
     "DML-FILL_VALUE_SEQUENCE-value-data-type", "ValueDataType equals OutputTensor.DataType.",
     "DML-CUMULATIVE_SUMMATION-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-CUMULATIVE_SUMMATION-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-CUMULATIVE_SUMMATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-CUMULATIVE_SUMMATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
+    "DML-CUMULATIVE_SUMMATION-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-REVERSE_SUBSEQUENCES-same-rank", "SequenceLengthsTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-REVERSE_SUBSEQUENCES-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-REVERSE_SUBSEQUENCES-same-type", "OutputTensor has the data type of InputTensor.",
@@ -21023,9 +21023,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SPACE_TO_DEPTH1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-SPACE_TO_DEPTH1-blocks-divide", "InputTensor.Sizes[d] is a multiple of BlockSize, for each d (height and width are made of whole blocks).",
     "DML-SPACE_TO_DEPTH1-output-sizes", "OutputTensor.Sizes follows from other members: channels times BlockSize squared; height and width divided by BlockSize.",
-    "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension counts once).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i (no other axis exists).",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
@@ -21036,7 +21036,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
     "DML-RESAMPLE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE1-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE1-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE1-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -21062,9 +21062,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "One for all of the output, or one for each row.",
     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "One for all of the output, or one for each row.",
     "DML-CONVOLUTION_INTEGER-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-CONVOLUTION_INTEGER-group-count", "GroupCount is at least 1 (the channels are divided by it).",
-    "DML-CONVOLUTION_INTEGER-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
-    "DML-CONVOLUTION_INTEGER-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
+    "DML-CONVOLUTION_INTEGER-group-count-range", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-CONVOLUTION_INTEGER-strides-range", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-CONVOLUTION_INTEGER-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
@@ -21077,9 +21077,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "FilterTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-rank-zero-points", "FilterZeroPointTensor has as many dimensions as InputZeroPointTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "GroupCount is at least 1 (the channels are divided by it).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
@@ -21110,11 +21110,11 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_BIT_NOT-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ELEMENT_WISE_BIT_COUNT-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_BIT_COUNT-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
-    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", "BTensor has the data type of ATensor.",
+    "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
     "DML-ACTIVATION_CELU-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_CELU-same-type", "OutputTensor has the data type of InputTensor.",
@@ -21140,8 +21140,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING_GRAD-window-fits", "The padded sizes hold the dilated window at least once.",
     "DML-MAX_POOLING_GRAD-batches-channels", "InputGradientTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING_GRAD-windows-within", "A window that begins past the padded sizes has no elements.",
-    "DML-RANDOM_GENERATOR-same-rank", "OutputStateTensor has as many dimensions as InputStateTensor.",
     "DML-RANDOM_GENERATOR-state-sizes", "InputStateTensor.Sizes follows from other members: the state is four words of counter and two of key.",
+    "DML-RANDOM_GENERATOR-same-rank", "OutputStateTensor has as many dimensions as InputStateTensor.",
     "DML-RANDOM_GENERATOR-same-sizes", "OutputStateTensor has the sizes of InputStateTensor.",
     "DML-NONZERO_COORDINATES-count-scalar", "OutputCountTensor.Sizes[d] is 1, for each d (the count is a scalar).",
     "DML-NONZERO_COORDINATES-coordinates-leading-ones", "OutputCoordinatesTensor.Sizes[d] is 1, for each d (the last two dimensions are rows and columns).",
@@ -21149,7 +21149,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-NONZERO_COORDINATES-coordinates-columns", "A row has a coordinate for each dimension that counts.",
     "DML-RESAMPLE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-RESAMPLE_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
-    "DML-RESAMPLE_GRAD-scales", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
+    "DML-RESAMPLE_GRAD-scales-range", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
     "DML-RESAMPLE_GRAD-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate).",
     "DML-RESAMPLE_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-SLICE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
@@ -21201,9 +21201,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", "InputGradientTensor and OutputGradientTensor have the data type of InputTensor.",
     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
     "DML-CUMULATIVE_PRODUCT-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-CUMULATIVE_PRODUCT-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-CUMULATIVE_PRODUCT-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-CUMULATIVE_PRODUCT-same-sizes", "OutputTensor has the sizes of InputTensor.",
+    "DML-CUMULATIVE_PRODUCT-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-BATCH_NORMALIZATION_GRAD-same-rank", "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have as many dimensions as InputTensor.",
     "DML-BATCH_NORMALIZATION_GRAD-same-type", "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the data type of InputTensor.",
     "DML-BATCH_NORMALIZATION_GRAD-input-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
@@ -21265,9 +21265,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", "MinMaxDataType equals InputTensor.DataType.",
     "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
     "DML-PADDING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
+    "DML-PADDING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-PADDING1-padding-mode-wrap", "PaddingMode differs from WRAP (WRAP needs feature level 6.4).",
-    "DML-PADDING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING1-padding-value-type", "PaddingValueDataType equals OutputTensor.DataType.",
     "DML-PADDING1-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
     "DML-ELEMENT_WISE_NEGATE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -21276,36 +21276,36 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_GELU-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_GELU-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_GELU-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ACTIVATION_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
     "DML-ACTIVATION_SOFTMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
+    "DML-ACTIVATION_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
     "DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
+    "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ACTIVATION_HARDMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_HARDMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
     "DML-ACTIVATION_HARDMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
+    "DML-ACTIVATION_HARDMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_HARDMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_HARDMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-RESAMPLE2-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE2-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE2-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE2-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE2-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE2-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-RESAMPLE_GRAD1-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-RESAMPLE_GRAD1-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
-    "DML-RESAMPLE_GRAD1-scales", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
+    "DML-RESAMPLE_GRAD1-scales-range", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
     "DML-RESAMPLE_GRAD1-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate).",
     "DML-RESAMPLE_GRAD1-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-DIAGONAL_MATRIX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-DIAGONAL_MATRIX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-DIAGONAL_MATRIX1-value-data-type", "ValueDataType equals OutputTensor.DataType.",
     "DML-DIAGONAL_MATRIX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-MULTIHEAD_ATTENTION-head-count", "HeadCount is at least 1 (hidden sizes are divided by it).",
+    "DML-MULTIHEAD_ATTENTION-head-count-range", "HeadCount is at least 1 (hidden sizes are divided by it).",
     "DML-MULTIHEAD_ATTENTION-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
     "DML-MULTIHEAD_ATTENTION-value-given", "ValueTensor is given with KeyTensor or StackedQueryKeyTensor, and absent without them.",
@@ -21384,15 +21384,15 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "One for all of A, or one for each row.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BScaleTensor.Sizes[d] is 1, for each d where d differs from BScaleTensor.DimensionCount - 1 (one for all of B, or one for each column).",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "BiasTensor has the sizes of OutputTensor.",
-    "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension counts once).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i (no other axis exists).",
+    "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-MULTIHEAD_ATTENTION1-query-head-count", "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
-    "DML-MULTIHEAD_ATTENTION1-key-value-head-count", "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
+    "DML-MULTIHEAD_ATTENTION1-query-head-count-range", "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
+    "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
     "DML-MULTIHEAD_ATTENTION1-head-groups", "QueryHeadCount is a multiple of KeyValueHeadCount (each key and value head serves as many query heads).",
     "DML-MULTIHEAD_ATTENTION1-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION1-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
@@ -21440,7 +21440,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-DEQUANTIZE-zero-point-type", "QuantizationTensors has the data type of InputTensor (as in ELEMENT_WISE_DEQUANTIZE_LINEAR).",
     "DML-RESAMPLE3-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE3-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE3-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE3-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE3-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE3-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-FOLD-spatial-dimensions", "OutputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",
@@ -23095,6 +23095,12 @@ typedef struct dmlops_plan_Gather {
     dmlops_plan_Movement movement;
 } dmlops_plan_Gather;
 
+typedef struct dmlops_plan_GatherResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer indices;
+    dmlops_plan_Buffer output;
+} dmlops_plan_GatherResources;
+
 typedef struct dmlops_plan_GatherLookup {
     int64_t size;
     int64_t inputStride;
@@ -23154,6 +23160,13 @@ typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor coordinates;
 } dmlops_plan_Nonzero;
 
+typedef struct dmlops_plan_NonzeroResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer starts;
+    dmlops_plan_Buffer output;
+    dmlops_plan_Buffer coordinates;
+} dmlops_plan_NonzeroResources;
+
 typedef struct dmlops_plan_NonzeroParams {
     int64_t count;
     int64_t groupColumns;
@@ -23169,6 +23182,12 @@ typedef struct dmlops_plan_Philox {
     dmlops_plan_Tensor output;
     dmlops_plan_Tensor next_state;
 } dmlops_plan_Philox;
+
+typedef struct dmlops_plan_PhiloxResources {
+    dmlops_plan_Buffer state;
+    dmlops_plan_Buffer output;
+    dmlops_plan_Buffer next_state;
+} dmlops_plan_PhiloxResources;
 
 typedef struct dmlops_plan_PhiloxParams {
     int64_t count;
@@ -23189,6 +23208,11 @@ typedef struct dmlops_plan_Reduce {
     int shifts;
     dmlops_plan_Switch_8 switches;
 } dmlops_plan_Reduce;
+
+typedef struct dmlops_plan_ReduceResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer output;
+} dmlops_plan_ReduceResources;
 
 typedef struct dmlops_plan_ReduceParams {
     int64_t sets;
@@ -23244,6 +23268,12 @@ typedef struct dmlops_plan_Scan {
     int exclusive;
 } dmlops_plan_Scan;
 
+typedef struct dmlops_plan_ScanResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer starts;
+    dmlops_plan_Buffer output;
+} dmlops_plan_ScanResources;
+
 typedef struct dmlops_plan_ScanParams {
     int64_t count;
     int64_t groupColumns;
@@ -23281,6 +23311,14 @@ typedef struct dmlops_plan_Scatter {
     dmlops_plan_Tensor output;
     dmlops_plan_Movement movement;
 } dmlops_plan_Scatter;
+
+typedef struct dmlops_plan_ScatterResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer indices;
+    dmlops_plan_Buffer updates;
+    dmlops_plan_Buffer winners;
+    dmlops_plan_Buffer output;
+} dmlops_plan_ScatterResources;
 
 typedef struct dmlops_plan_ScatterLookup {
     int64_t size;
@@ -23320,6 +23358,16 @@ typedef struct dmlops_plan_TopK {
     int64_t count;
     int largest;
 } dmlops_plan_TopK;
+
+typedef struct dmlops_plan_TopKResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer keys;
+    dmlops_plan_Buffer places;
+    dmlops_plan_Buffer output;
+    dmlops_plan_Buffer indices;
+    dmlops_plan_Buffer keptKeys;
+    dmlops_plan_Buffer keptPlaces;
+} dmlops_plan_TopKResources;
 
 typedef struct dmlops_plan_TopKParams {
     int64_t count;
@@ -25685,28 +25733,32 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "INDEX_VECTOR", index_vector);
     dmlops_out_define(planning, "", "UNROLL", unroll);
     dmlops_out_define(planning, "", "NUM_THREADS", 512);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &told->indices.buffer);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &vectors);
-    dmlops_plan_GatherLookup_8 made_9;
-    made_9.count = 0;
-    for (int64_t each_10 = 0; each_10 < moved.lookups.count; ++each_10) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_10];
-        dmlops_plan_GatherLookup made_11;
-        made_11.size = lookup->size;
-        made_11.inputStride = lookup->stride;
-        made_11.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_insert(planning, &made_9, made_9.count, &made_11);
+    dmlops_plan_GatherResources made_8;
+    made_8.input = told->input.buffer;
+    made_8.indices = told->indices.buffer;
+    made_8.output = told->output.buffer;
+    dmlops_out_read(planning, &made_8.input);
+    dmlops_out_read(planning, &made_8.indices);
+    dmlops_out_write(planning, &made_8.output);
+    dmlops_plan_Dimension_10 made_9 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_GatherLookup_8 made_10;
+    made_10.count = 0;
+    for (int64_t each_11 = 0; each_11 < moved.lookups.count; ++each_11) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_11];
+        dmlops_plan_GatherLookup made_12;
+        made_12.size = lookup->size;
+        made_12.inputStride = lookup->stride;
+        made_12.indexOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_insert(planning, &made_10, made_10.count, &made_12);
     }
-    dmlops_plan_GatherParams made_12;
-    made_12.count = count;
-    made_12.groupColumns = groups.columns;
-    made_12.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
-    made_12.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
-    made_12.dimensions = made_8;
-    made_12.lookups = made_9;
-    dmlops_put_GatherParams(planning, &made_12);
+    dmlops_plan_GatherParams made_13;
+    made_13.count = count;
+    made_13.groupColumns = groups.columns;
+    made_13.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
+    made_13.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
+    made_13.dimensions = made_9;
+    made_13.lookups = made_10;
+    dmlops_put_GatherParams(planning, &made_13);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
@@ -25750,16 +25802,21 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_moved(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
     dmlops_plan_define_tensor(planning, &told->coordinates);
-    dmlops_out_read(planning, &told->input.buffer);
     dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
-    dmlops_out_write(planning, &made_4);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_out_write(planning, &told->coordinates.buffer);
+    dmlops_plan_NonzeroResources made_5;
+    made_5.input = told->input.buffer;
+    made_5.starts = made_4;
+    made_5.output = told->output.buffer;
+    made_5.coordinates = told->coordinates.buffer;
+    dmlops_out_read(planning, &made_5.input);
+    dmlops_out_write(planning, &made_5.starts);
+    dmlops_out_write(planning, &made_5.output);
+    dmlops_out_write(planning, &made_5.coordinates);
     dmlops_out_share(planning);
     for (int64_t stage = 0; stage < 3; ++stage) {
         dmlops_plan_Groups groups = dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1);
         dmlops_out_define(planning, "", "STAGE", stage);
-        dmlops_plan_Dimension_10 made_5 = dmlops_plan_dimensions(planning, &loops);
+        dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &loops);
         dmlops_plan_NonzeroParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -25768,7 +25825,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.rowStride = told->coordinates.strides.items[dmlops_item(planning, -2, told->coordinates.strides.count)];
         params.columnStride = told->coordinates.strides.items[dmlops_item(planning, -1,
             told->coordinates.strides.count)];
-        params.dimensions = made_5;
+        params.dimensions = made_6;
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, stage > 0);
     }
@@ -25826,10 +25883,14 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "VECTOR", (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_plan_Tensor following = told->next_state;
-    dmlops_out_read(planning, &told->state.buffer);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_out_write(planning, following.is_present ? &following.buffer : &told->output.buffer);
-    dmlops_plan_Dimension_10 made_7 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_PhiloxResources made_7;
+    made_7.state = told->state.buffer;
+    made_7.output = told->output.buffer;
+    made_7.next_state = *(following.is_present ? &following.buffer : &told->output.buffer);
+    dmlops_out_read(planning, &made_7.state);
+    dmlops_out_write(planning, &made_7.output);
+    dmlops_out_write(planning, &made_7.next_state);
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &loops);
     dmlops_plan_PhiloxParams params;
     params.count = count;
     params.groupColumns = groups.columns;
@@ -25838,7 +25899,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.outputStateGiven = (int64_t)following.is_present;
     params.outputStateStride = following.is_present ? following.strides.items[dmlops_item(planning, -1,
         following.strides.count)] : 0;
-    params.dimensions = made_7;
+    params.dimensions = made_8;
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -26030,8 +26091,11 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     if (parts == 1) {
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_write(planning, &told->output.buffer);
+        dmlops_plan_ReduceResources made_5;
+        made_5.input = told->input.buffer;
+        made_5.output = told->output.buffer;
+        dmlops_out_read(planning, &made_5.input);
+        dmlops_out_write(planning, &made_5.output);
         dmlops_plan_dispatch_sets(planning, &sets, sets.extent, count, vector, told->is_each ? -1 : 0);
         return;
     }
@@ -26039,45 +26103,51 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     int64_t state = (told->chooses || told->shifts) ? dmlops_multiply(2, word) : word;
     dmlops_plan_Buffer partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(sets.number, parts),
         state), 0);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_write(planning, &partials);
+    dmlops_plan_ReduceResources made_6;
+    made_6.input = told->input.buffer;
+    made_6.output = partials;
+    dmlops_out_read(planning, &made_6.input);
+    dmlops_out_write(planning, &made_6.output);
     dmlops_plan_dispatch_sets(planning, &sets, extent, count, vector, 1);
-    dmlops_plan_int_8 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < kept.count; ++each_6) {
-        const dmlops_plan_Loop* loop = &kept.items[each_6];
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, loop->size);
+    dmlops_plan_int_8 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < kept.count; ++each_8) {
+        const dmlops_plan_Loop* loop = &kept.items[each_8];
+        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop->size);
     }
-    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_5);
+    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_7);
     dmlops_plan_Loop_16 places;
     places.count = 0;
     for (int64_t place = 0; place < kept.count; ++place) {
         const dmlops_plan_Loop* loop = &kept.items[place];
-        dmlops_plan_int_16 made_7;
-        made_7.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, order.items[dmlops_item(planning, place,
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, order.items[dmlops_item(planning, place,
             order.count)]);
-        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_Loop made_8;
-        made_8.size = loop->size;
-        made_8.strides = made_7;
-        dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_8);
+        dmlops_plan_Loop made_10;
+        made_10.size = loop->size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_10);
     }
-    dmlops_out_read(planning, &partials);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_plan_Loop_16 made_9;
-    made_9.count = 0;
-    dmlops_plan_int_16 made_10;
-    made_10.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_10, made_10.count, sets.number);
-    dmlops_plan_int_16_insert(planning, &made_10, made_10.count, 0);
-    dmlops_plan_Loop made_11;
-    made_11.size = parts;
-    made_11.strides = made_10;
-    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_11);
-    dmlops_plan_Sets made_12 = dmlops_plan_sets_of(planning, &places, &made_9);
-    dmlops_plan_dispatch_sets(planning, &made_12, parts, count, 1, 2);
+    dmlops_plan_ReduceResources made_11;
+    made_11.input = partials;
+    made_11.output = told->output.buffer;
+    dmlops_out_read(planning, &made_11.input);
+    dmlops_out_write(planning, &made_11.output);
+    dmlops_plan_Loop_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_int_16 made_13;
+    made_13.count = 0;
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, sets.number);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_Loop made_14;
+    made_14.size = parts;
+    made_14.strides = made_13;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
+    dmlops_plan_Sets made_15 = dmlops_plan_sets_of(planning, &places, &made_12);
+    dmlops_plan_dispatch_sets(planning, &made_15, parts, count, 1, 2);
 }
 
 /* A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole set. */
@@ -26471,9 +26541,14 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
         dmlops_plan_define_tensor(planning, &told->input);
         dmlops_plan_define_tensor(planning, &told->output);
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_write(planning, &told->output.buffer);
+        dmlops_plan_Buffer nothing = told->input.buffer;
+        dmlops_plan_ScanResources made_4;
+        made_4.input = told->input.buffer;
+        made_4.starts = nothing;
+        made_4.output = told->output.buffer;
+        dmlops_out_read(planning, &made_4.input);
+        dmlops_out_read(planning, &made_4.starts);
+        dmlops_out_write(planning, &made_4.output);
         dmlops_plan_Segments whole;
         whole.length = length;
         whole.segment = length;
@@ -26488,101 +26563,113 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         return;
     }
     int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (told->input.bits == 64) ? 8 : 4);
-    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, size, 0);
     dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, size, 0);
-    dmlops_plan_Buffer totals = made_4;
-    dmlops_plan_Buffer starts = made_5;
+    dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, size, 0);
+    dmlops_plan_Buffer totals = made_5;
+    dmlops_plan_Buffer starts = made_6;
     int64_t following = segments;
     dmlops_plan_Loop_16 dense;
     dense.count = 0;
     for (int64_t place = 0; place < loops.count; ++place) {
         dmlops_plan_Loop loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1),
             place), loops.count)];
-        dmlops_plan_int_16 made_6;
-        made_6.count = 0;
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, loop.strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16 made_7;
+        made_7.count = 0;
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
             loop.strides.count)]);
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, following);
-        dmlops_plan_Loop made_7;
-        made_7.size = loop.size;
-        made_7.strides = made_6;
-        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_7);
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, following);
+        dmlops_plan_Loop made_8;
+        made_8.size = loop.size;
+        made_8.strides = made_7;
+        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_8);
         following = dmlops_multiply(following, loop.size);
     }
-    dmlops_plan_int_16 made_8;
-    made_8.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_8, made_8.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_insert(planning, &made_8, made_8.count, 1);
-    dmlops_plan_Loop made_9;
-    made_9.size = segments;
-    made_9.strides = made_8;
-    dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_9);
+    dmlops_plan_int_16 made_9;
+    made_9.count = 0;
+    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, 1);
+    dmlops_plan_Loop made_10;
+    made_10.size = segments;
+    made_10.strides = made_9;
+    dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_10);
     dmlops_plan_Lines packed;
     packed.start = 0;
     packed.step = 1;
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_write(planning, &totals);
-    dmlops_plan_Segments made_10;
-    made_10.length = length;
-    made_10.segment = segment;
-    made_10.source = source;
-    made_10.target = packed;
-    made_10.is_exclusive = 0;
-    made_10.is_grouped = 1;
-    made_10.totals = 1;
-    made_10.started = 0;
-    made_10.waits = 0;
-    dmlops_plan_dispatch_pass(planning, &made_10, &dense);
+    dmlops_plan_ScanResources made_11;
+    made_11.input = told->input.buffer;
+    made_11.starts = told->input.buffer;
+    made_11.output = totals;
+    dmlops_out_read(planning, &made_11.input);
+    dmlops_out_read(planning, &made_11.starts);
+    dmlops_out_write(planning, &made_11.output);
+    dmlops_plan_Segments made_12;
+    made_12.length = length;
+    made_12.segment = segment;
+    made_12.source = source;
+    made_12.target = packed;
+    made_12.is_exclusive = 0;
+    made_12.is_grouped = 1;
+    made_12.totals = 1;
+    made_12.started = 0;
+    made_12.waits = 0;
+    dmlops_plan_dispatch_pass(planning, &made_12, &dense);
     dmlops_plan_define_scratch(planning, told->input.macro, &told->input);
     dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
-    dmlops_out_read(planning, &totals);
-    dmlops_out_read(planning, &totals);
-    dmlops_out_write(planning, &starts);
+    dmlops_plan_ScanResources made_13;
+    made_13.input = totals;
+    made_13.starts = totals;
+    made_13.output = starts;
+    dmlops_out_read(planning, &made_13.input);
+    dmlops_out_read(planning, &made_13.starts);
+    dmlops_out_write(planning, &made_13.output);
     dmlops_plan_Loop_16 each;
     each.count = 0;
-    dmlops_plan_int_16 made_11;
-    made_11.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_11, made_11.count, segments);
-    dmlops_plan_int_16_insert(planning, &made_11, made_11.count, segments);
-    dmlops_plan_Loop made_12;
-    made_12.size = count;
-    made_12.strides = made_11;
-    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_12);
-    dmlops_plan_int_16 made_13;
-    made_13.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
-    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
-    dmlops_plan_Loop made_14;
-    made_14.size = 1;
-    made_14.strides = made_13;
-    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_14);
-    dmlops_plan_Segments made_15;
-    made_15.length = segments;
-    made_15.segment = segments;
-    made_15.source = packed;
-    made_15.target = packed;
-    made_15.is_exclusive = 1;
-    made_15.is_grouped = 1;
-    made_15.totals = 0;
-    made_15.started = 0;
-    made_15.waits = 1;
-    dmlops_plan_dispatch_pass(planning, &made_15, &each);
-    dmlops_plan_define_tensor(planning, &told->input);
-    dmlops_plan_define_tensor(planning, &told->output);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &starts);
-    dmlops_out_write(planning, &told->output.buffer);
+    dmlops_plan_int_16 made_14;
+    made_14.count = 0;
+    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_Loop made_15;
+    made_15.size = count;
+    made_15.strides = made_14;
+    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_15);
     dmlops_plan_int_16 made_16;
     made_16.count = 0;
-    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
     dmlops_plan_Loop made_17;
-    made_17.size = segments;
+    made_17.size = 1;
     made_17.strides = made_16;
-    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_17);
+    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_17);
+    dmlops_plan_Segments made_18;
+    made_18.length = segments;
+    made_18.segment = segments;
+    made_18.source = packed;
+    made_18.target = packed;
+    made_18.is_exclusive = 1;
+    made_18.is_grouped = 1;
+    made_18.totals = 0;
+    made_18.started = 0;
+    made_18.waits = 1;
+    dmlops_plan_dispatch_pass(planning, &made_18, &each);
+    dmlops_plan_define_tensor(planning, &told->input);
+    dmlops_plan_define_tensor(planning, &told->output);
+    dmlops_plan_ScanResources made_19;
+    made_19.input = told->input.buffer;
+    made_19.starts = starts;
+    made_19.output = told->output.buffer;
+    dmlops_out_read(planning, &made_19.input);
+    dmlops_out_read(planning, &made_19.starts);
+    dmlops_out_write(planning, &made_19.output);
+    dmlops_plan_int_16 made_20;
+    made_20.count = 0;
+    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_Loop made_21;
+    made_21.size = segments;
+    made_21.strides = made_20;
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_21);
     dmlops_plan_Segments last;
     last.length = length;
     last.segment = segment;
@@ -26666,37 +26753,43 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_plan_define_moved(planning, &told->updates);
     dmlops_plan_define_moved(planning, &told->output);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &told->indices.buffer);
-    dmlops_out_read(planning, &told->updates.buffer);
     dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), 1);
-    dmlops_out_write(planning, &made_10);
-    dmlops_out_write(planning, &told->output.buffer);
+    dmlops_plan_ScatterResources made_11;
+    made_11.input = told->input.buffer;
+    made_11.indices = told->indices.buffer;
+    made_11.updates = told->updates.buffer;
+    made_11.winners = made_10;
+    made_11.output = told->output.buffer;
+    dmlops_out_read(planning, &made_11.input);
+    dmlops_out_read(planning, &made_11.indices);
+    dmlops_out_read(planning, &made_11.updates);
+    dmlops_out_write(planning, &made_11.winners);
+    dmlops_out_write(planning, &made_11.output);
     dmlops_out_share(planning);
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &outputs);
-    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &updates);
-    dmlops_plan_Dimension_10 output_dimensions = made_11;
-    dmlops_plan_Dimension_10 update_dimensions = made_12;
+    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &outputs);
+    dmlops_plan_Dimension_10 made_13 = dmlops_plan_dimensions(planning, &updates);
+    dmlops_plan_Dimension_10 output_dimensions = made_12;
+    dmlops_plan_Dimension_10 update_dimensions = made_13;
     for (int64_t writes = 0; writes < 2; ++writes) {
         int64_t count = dmlops_plan_element_count(planning, (writes == 1) ? &told->output.sizes : &told->updates.sizes);
         dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
         dmlops_out_define(planning, "", "WRITES", writes);
-        dmlops_plan_ScatterLookup_8 made_13;
-        made_13.count = 0;
-        for (int64_t each_14 = 0; each_14 < movement.lookups.count; ++each_14) {
-            const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_14];
-            dmlops_plan_ScatterLookup made_15;
-            made_15.size = lookup->size;
-            made_15.outputStride = lookup->stride;
-            made_15.indicesOffset = lookup->offset;
-            dmlops_plan_ScatterLookup_8_insert(planning, &made_13, made_13.count, &made_15);
+        dmlops_plan_ScatterLookup_8 made_14;
+        made_14.count = 0;
+        for (int64_t each_15 = 0; each_15 < movement.lookups.count; ++each_15) {
+            const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_15];
+            dmlops_plan_ScatterLookup made_16;
+            made_16.size = lookup->size;
+            made_16.outputStride = lookup->stride;
+            made_16.indicesOffset = lookup->offset;
+            dmlops_plan_ScatterLookup_8_insert(planning, &made_14, made_14.count, &made_16);
         }
         dmlops_plan_ScatterParams params;
         params.count = count;
         params.groupColumns = groups.columns;
         params.dimensions = output_dimensions;
         params.updatesDimensions = update_dimensions;
-        params.lookups = made_13;
+        params.lookups = made_14;
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
@@ -26765,14 +26858,22 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         threads)));
     dmlops_out_define(planning, "", "RANK", loops.count);
     dmlops_out_define(planning, "", "NUM_THREADS", threads);
-    dmlops_out_read(planning, &told->input.buffer);
-    dmlops_out_read(planning, &nothing);
-    dmlops_out_read(planning, &nothing);
-    dmlops_out_write(planning, &told->output.buffer);
-    dmlops_out_write(planning, &told->indices.buffer);
-    dmlops_out_write(planning, &nothing);
-    dmlops_out_write(planning, &nothing);
-    dmlops_plan_Dimension_10 made_2 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_TopKResources made_2;
+    made_2.input = told->input.buffer;
+    made_2.keys = nothing;
+    made_2.places = nothing;
+    made_2.output = told->output.buffer;
+    made_2.indices = told->indices.buffer;
+    made_2.keptKeys = nothing;
+    made_2.keptPlaces = nothing;
+    dmlops_out_read(planning, &made_2.input);
+    dmlops_out_read(planning, &made_2.keys);
+    dmlops_out_read(planning, &made_2.places);
+    dmlops_out_write(planning, &made_2.output);
+    dmlops_out_write(planning, &made_2.indices);
+    dmlops_out_write(planning, &made_2.keptKeys);
+    dmlops_out_write(planning, &made_2.keptPlaces);
+    dmlops_plan_Dimension_10 made_3 = dmlops_plan_dimensions(planning, &loops);
     dmlops_plan_TopKParams params;
     params.count = lines;
     params.groupColumns = groups.columns;
@@ -26784,7 +26885,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
     params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
     params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-    params.dimensions = made_2;
+    params.dimensions = made_3;
     dmlops_put_TopKParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -26896,13 +26997,21 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_out_define(planning, "", "MERGES", (int64_t)is_merging);
         dmlops_out_define(planning, "", "LAST", (int64_t)is_last);
         dmlops_out_define(planning, "", "RANK", is_merging ? line_dimensions.count : tile_dimensions.count);
-        dmlops_out_read(planning, &told->input.buffer);
-        dmlops_out_read(planning, &read_keys);
-        dmlops_out_read(planning, &read_places);
-        dmlops_out_write(planning, &told->output.buffer);
-        dmlops_out_write(planning, &told->indices.buffer);
-        dmlops_out_write(planning, &keys);
-        dmlops_out_write(planning, &places);
+        dmlops_plan_TopKResources made_15;
+        made_15.input = told->input.buffer;
+        made_15.keys = read_keys;
+        made_15.places = read_places;
+        made_15.output = told->output.buffer;
+        made_15.indices = told->indices.buffer;
+        made_15.keptKeys = keys;
+        made_15.keptPlaces = places;
+        dmlops_out_read(planning, &made_15.input);
+        dmlops_out_read(planning, &made_15.keys);
+        dmlops_out_read(planning, &made_15.places);
+        dmlops_out_write(planning, &made_15.output);
+        dmlops_out_write(planning, &made_15.indices);
+        dmlops_out_write(planning, &made_15.keptKeys);
+        dmlops_out_write(planning, &made_15.keptPlaces);
         dmlops_plan_TopKParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -26924,14 +27033,14 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         read_places = places;
         is_merging = 1;
         is_done = is_last;
-        int64_t made_15 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_16 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_17 = dmlops_multiply(2, span);
-        int64_t made_18 = dmlops_subtract(1, turn);
-        runs = made_15;
-        kept = made_16;
-        span = made_17;
-        turn = made_18;
+        int64_t made_16 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_17 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_18 = dmlops_multiply(2, span);
+        int64_t made_19 = dmlops_subtract(1, turn);
+        runs = made_16;
+        kept = made_17;
+        span = made_18;
+        turn = made_19;
     }
 }
 

@@ -20,6 +20,7 @@ from dmlgen.cache import Cache
 from dmlgen.diagnostics import unknown_operator
 from dmlgen.formats import render
 from dmlgen.inputs import case_digests, digests, spec_files
+from dmlgen.memory import Memory
 from dmlgen.progress import Progress
 from dmlgen.project import TEMPLATES, cache_folder
 
@@ -37,11 +38,12 @@ def generate(specs: Path, out: Path, check: bool, schedules: bool = True) -> int
     progress = Progress()
     cache = Cache(cache_folder())
     inputs = digests(specs) | {"schedules": str(schedules)}
+    memory = Memory(cache, inputs["generator"], str(specs.resolve()))
     last = _LastRun.of(cache, out)
     if last.inputs == inputs and writer.is_unchanged(out, last.files):
         print(_matching(len(last.files) - 1, specs, progress))
         return 0
-    outputs = _outputs(specs, cache, progress, schedules)
+    outputs = _outputs(specs, cache, memory, progress, schedules)
     if outputs is None:
         return 1
     if check:
@@ -206,25 +208,29 @@ class _LastRun:
         cache.put(json.dumps(vars(self)).encode(), "run", str(out.resolve()))
 
 
-def _outputs(specs: Path, cache: Cache, progress: Progress, schedules: bool) -> dict[str, bytes] | None:
+def _outputs(
+    specs: Path, cache: Cache, memory: Memory, progress: Progress, schedules: bool
+) -> dict[str, bytes] | None:
     """All files; None where the specs have faults, which are then printed."""
-    registry = _checked(specs, progress)
+    registry = _checked(specs, progress, memory)
     if registry is None:
         return None
     from dmlgen.outputs import render_all
+    from dmlgen.outputs.render import Templates
 
     matrices = _matrices(registry, cache, progress)
-    return render_all(registry if schedules else registry.unscheduled, TEMPLATES, matrices, progress)
+    whole = registry if schedules else registry.unscheduled
+    return render_all(whole, Templates(TEMPLATES, memory), matrices, progress)
 
 
-def _checked(specs: Path, progress: Progress) -> Registry | None:
+def _checked(specs: Path, progress: Progress, memory: Memory | None = None) -> Registry | None:
     """The registry; None where the specs have faults, which are then printed."""
     from dmlgen.lint import lint
     from dmlgen.resolve import load_registry
 
     progress.say("reading the specs")
     gc.disable()  # a registry lives until the end
-    registry = load_registry(specs)
+    registry = load_registry(specs, memory)
     gc.freeze()
     gc.enable()
     findings = lint(registry)

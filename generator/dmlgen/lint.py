@@ -90,7 +90,10 @@ def _sources(registry: Registry) -> Iterator[Finding]:
 
 
 def _unwritten(operator: Operator) -> Iterator[Finding]:
-    """Summaries that `dmlgen new` leaves to the author."""
+    """What `dmlgen new` leaves to the author."""
+    if operator.defines is None and operator.algorithm is None:
+        message = f"nothing says what {operator.name} computes; write `compute`"
+        yield Finding(operator.position, "unwritten", message)
     texts = [(operator.name, operator.summary, operator.position)]
     texts += [(member.name, member.summary, member.position) for member in operator.members]
     for name, text, position in texts:
@@ -106,6 +109,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _places(registry, operator)
     yield from _activated_rows(registry, operator)
     yield from _in_place(operator)
+    yield from _absent(operator)
     inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
@@ -178,6 +182,20 @@ def _in_place(operator: Operator) -> Iterator[Finding]:
             yield Finding(operator.position, "in-place", message)
 
 
+def _absent(operator: Operator) -> Iterator[Finding]:
+    """Optional tensors that a definition reads, though neither it nor a rule asks whether they are there."""
+    if operator.defines is None:
+        return
+    parts = [part for value in operator.defines.whole for part in walk_through(value)]
+    demands = [check.condition for rule in operator.rules for check in rule.checks]
+    asked = {part.item for part in (*parts, *demands) if isinstance(part, ir.Present)}
+    read = {part.tensor.name for part in parts if isinstance(part, ir.Load)}
+    for member in operator.tensors:
+        if member.optional and member.name in read and ir.Tensor(member.name) not in asked:
+            message = f"{member.name} may be absent; its elements are read only where present({member.name})"
+            yield Finding(operator.places.get("compute", operator.position), "read-of-absent", message)
+
+
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:
     """Every expression of the operator, its definitions apart."""
     for rule in operator.rules:
@@ -219,7 +237,7 @@ def _unbounded_members(operator: Operator) -> Iterator[Finding]:
     for member in operator.attributes:
         if member.type in ("UINT", "INT") and member.name not in named and member.name not in operator.free:
             message = f"no rule bounds {member.name}; write one, or list it as `free`: any value is fine"
-            yield Finding(operator.position, "member-unbounded", message)
+            yield Finding(member.position, "member-unbounded", message)
 
 
 def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:

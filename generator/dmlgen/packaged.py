@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dmlgen.outputs import compute, definition, description_schema, hlsl, hlsl_definition, python
+from dmlgen.outputs import compute, definition, description_schema, hlsl, python
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
@@ -34,7 +34,7 @@ class CompilerMissing(Exception):
 def package(registry: Registry, templates: Templates) -> Iterator[Path]:
     """A folder from which `dmlops`, its shaders in it as installed, can be used while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
-        for output in (python, description_schema, compute, definition, hlsl, hlsl_definition):
+        for output in (python, description_schema, compute, definition, hlsl):
             for path, data in output.render(registry, templates).items():
                 file = Path(name, path)
                 file.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ in, names are bound, rules are in the order in which they are judged. Outputs re
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -523,6 +524,15 @@ class Operator:
     def member(self) -> Mapping[str, Member]:
         return {member.name: member for member in self.members}
 
+    @cached_property
+    def digest(self) -> str:
+        """Of its whole meaning, as its `repr` tells that."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickled with its digest, which takes longer to work out than all the rest takes to read."""
+        return {**vars(self), "digest": self.digest}
+
     def is_default(self, tensor: str, field: str) -> bool:
         """Whether an output's field is inferred, but not demanded."""
         found = [one for one in self.inferences if (one.tensor, one.field) == (tensor, field)]
@@ -673,7 +683,18 @@ class Counterparts:
 
     def of(self, operator: str) -> tuple[Counterpart, ...]:
         """The operations that a DirectML operator computes, or helps to compute."""
-        return tuple(one for one in self.operations if operator in one.operators)
+        return tuple(self._by_operator.get(operator, ()))
+
+    @cached_property
+    def _by_operator(self) -> Mapping[str, list[Counterpart]]:
+        found: dict[str, list[Counterpart]] = {}
+        for one in self.operations:
+            for name in one.operators:
+                found.setdefault(name, []).append(one)
+        return found
+
+
+NO_COUNTERPARTS = Counterparts((), (), {}, {}, {}, (), {}, {})
 
 
 @dataclass(frozen=True)
@@ -761,6 +782,34 @@ class Registry:
             for other in self.operators
         }
         return {name: since for name, since in levels.items() if since is not None}
+
+    @cached_property
+    def general(self) -> Registry:
+        """What holds for every operator: the same without operators, and what names or counts them."""
+        return replace(
+            self,
+            operators=(),
+            errata=(),
+            counterparts=NO_COUNTERPARTS,
+            identifiers=frozenset(),
+            retired=frozenset(),
+            declared=(),
+        )
+
+    def near(self, operator: Operator) -> Registry:
+        """What one operator has to do with: itself, what may be fused into it, what holds for every one."""
+        names = {operator.name, *self.fusable(operator)}
+        return replace(self.general, operators=tuple(one for one in self.operators if one.name in names))
+
+    def digest(self, operator: Operator) -> str:
+        """Of the whole meaning of what is `near` an operator."""
+        names = {operator.name, *self.fusable(operator)}
+        near = (one.digest for one in self.operators if one.name in names)
+        return hashlib.sha256(" ".join([operator.name, self._general_digest, *near]).encode()).hexdigest()
+
+    @cached_property
+    def _general_digest(self) -> str:
+        return hashlib.sha256(repr(self.general).encode()).hexdigest()
 
     def rules_of(self, operator: Operator) -> tuple[Rule, ...]:
         """Every rule that a description of the operator can break, stage by stage; advice comes last."""

@@ -128,7 +128,7 @@ def load(path: Path, root: Path) -> Node:
 
     Raises SpecError with every fault that can be told without guessing.
     """
-    return parse(_read(path, root), path.as_posix())
+    return parse(read(path, root), path.as_posix())
 
 
 def parse(data: bytes, file: str) -> Node:
@@ -143,6 +143,10 @@ def parse(data: bytes, file: str) -> Node:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         place = _position(file, mark) if mark else Position(file)
         what = ", ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
+        if "flow mapping" in what:
+            what += (
+                "; in {...} a text with commas, brackets or braces stands in quotes, or on lines of its own"
+            )
         builder.findings.append(Finding(place, "yaml-syntax", f"not valid YAML: {what or error}"))
     except (ValueError, OverflowError) as error:
         # PyYAML without libyaml lets them through for escapes and directives with absurd numbers.
@@ -152,7 +156,9 @@ def parse(data: bytes, file: str) -> Node:
     return root
 
 
-def _read(path: Path, root: Path) -> bytes:
+def read(path: Path, root: Path) -> bytes:
+    """The bytes of the file, or so many that it is too large. Raises SpecError like `load`."""
+
     def refuse(code: str, message: str) -> SpecError:
         return SpecError([Finding(Position(path.as_posix()), code, message)])
 
@@ -224,6 +230,8 @@ def _hidden_fault(position: Position, char: str) -> Finding:
     name = unicodedata.name(char, "control character")
     return Finding(position, "hidden-character", f"U+{ord(char):04X} ({name.lower()}) is not allowed here")
 
+
+_IN_BRACES = "; in {...} a text with commas, brackets or braces stands in quotes, or on lines of its own"
 
 _WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
 
@@ -318,7 +326,9 @@ class _Builder:
     def typed(self, event: Any, text: str) -> Value:
         """The value of a plain scalar."""
         if not text:
-            self.report(event, "empty-value", "the value is missing; expected a value, or null")
+            in_braces = self.text[event.start_mark.index :].lstrip()[:1] in (",", "}")
+            message = "the value is missing; expected a value, or null"
+            self.report(event, "empty-value", message + (_IN_BRACES if in_braces else ""))
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.fullmatch(text):

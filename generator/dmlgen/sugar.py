@@ -46,25 +46,44 @@ def same(
     type_: ir.Type,
     tensors: list[ir.Tensor | ir.Tensors],
     optional: set[str],
+    guard: ir.Expr | None,
     wording: Wording,
 ) -> tuple[Check, ...]:
-    """A field is the same in all these tensors that are given; each is compared with the first."""
+    """A field is the same in all these tensors that are given; each is compared with the first.
+
+    Of an array of tensors that is each entry; where the array comes first, its first entry is that tensor.
+    """
     checks: list[Check] = []
-    first = _representative(tensors[0])
-    for tensor in tensors if isinstance(tensors[0], ir.Tensors) else tensors[1:]:
+    first, *others = tensors
+    for tensor in tensors if isinstance(first, ir.Tensors) else others:
         loops: Loops = ()
         one: ir.Tensor
+        given = presence(first, optional) if tensor is not first else []
         if isinstance(tensor, ir.Tensors):
             variable = ir.Local("i", ir.INT)
-            count = ir.Call("len", (tensor,), ir.INT)
-            loops = (ir.Loop(variable, ir.Number(0, ir.INT), count, None),)
+            start = ir.Number(1 if tensor is first else 0, ir.INT)
+            loops = (ir.Loop(variable, start, ir.Call("len", (tensor,), ir.INT), None),)
             one = ir.Tensor(tensor.name, variable)
         else:
             one = tensor
-        given = [ir.Present(item) for item in (first, one) if item.index is None and item.name in optional]
-        condition = ir.Compare("==", ir.Field(one, field, type_), ir.Field(first, field, type_))
-        checks.append(_check(condition, conjunction(given), loops, (), wording))
+            given += presence(tensor, optional)
+        expected = ir.Field(representative(first), field, type_)
+        condition = ir.Compare("==", ir.Field(one, field, type_), expected)
+        when = conjunction([*given, *([] if guard is None else [guard])])
+        checks.append(_check(condition, when, loops, (), wording))
     return tuple(checks)
+
+
+def presence(tensor: ir.Tensor | ir.Tensors, optional: set[str]) -> list[ir.Expr]:
+    """The condition under which there is such a tensor, or any in an array; none where there always is."""
+    if isinstance(tensor, ir.Tensors):
+        return [ir.Compare(">=", ir.Call("len", (tensor,), ir.INT), ir.Number(1, ir.INT))]
+    return [ir.Present(tensor)] if tensor.name in optional else []
+
+
+def representative(tensor: ir.Tensor | ir.Tensors) -> ir.Tensor:
+    """The tensor, or the first of an array of them."""
+    return ir.Tensor(tensor.name, ir.Number(0, ir.INT)) if isinstance(tensor, ir.Tensors) else tensor
 
 
 def conjunction(conditions: Iterable[ir.Expr]) -> ir.Expr | None:
@@ -86,10 +105,6 @@ def stage_of(checks: tuple[Check, ...]) -> Stage:
                 if isinstance(node, ir.Member) and node.type.kind in ("ints", "floats"):
                     return Stage.VALUES
     return Stage.COUNTS
-
-
-def _representative(tensor: ir.Tensor | ir.Tensors) -> ir.Tensor:
-    return ir.Tensor(tensor.name, ir.Number(0, ir.INT)) if isinstance(tensor, ir.Tensors) else tensor
 
 
 def _checks(

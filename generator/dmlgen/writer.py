@@ -176,11 +176,11 @@ def _apply(plan: _Plan, directory: Path) -> None:
         for path in plan.changed:
             os.replace(new / path, _parent_made(directory / path))
         _sync(*_folders(directory, (*plan.changed, *plan.stale)))
+        (staging / _JOURNAL).unlink()
+        shutil.rmtree(staging)
     except BaseException:
         _undo(directory)
         raise
-    (staging / _JOURNAL).unlink()
-    shutil.rmtree(staging)
 
 
 def _undo(directory: Path) -> None:

@@ -276,7 +276,6 @@ class Hints(Record):
 class AnyRule(Record):
     """What the rules of tensors and of operators have in common."""
 
-    id: RuleId
     because: (
         Annotated[
             Template, "Why, at the end of an automatic message; an expression in braces stands for its value."
@@ -299,6 +298,7 @@ class AnyRule(Record):
 class TensorRule(AnyRule):
     """A rule of every buffer tensor; one without `require` is judged by each output in its own way."""
 
+    id: RuleId
     source: Source = "header"
     message: MessageText | None = None
 
@@ -369,11 +369,18 @@ class Hint(Record):
     ]
 
 
+Field: TypeAlias = Literal["DataType", "DimensionCount", "Sizes"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule(AnyRule):
-    """A rule of an operator, in one of four forms: `require`, `same`, `shape` or `infer`."""
+    """A rule of an operator, in one of four forms: `require`, `same`, `shape` or `infer`.
 
-    source: Source
+    `same` may list several fields: that is a rule for each of them, and their identifiers follow.
+    """
+
+    id: RuleId | None = None
+    source: Annotated[Source, "A public page unless a rule says otherwise; advice always says."] = "docs"
     hint: Hint | None = None
     advice: Annotated[bool, "Whether a description that does not follow the rule is valid all the same."] = (
         False
@@ -381,8 +388,20 @@ class Rule(AnyRule):
     broken_by: Annotated[
         Text, "Callers that ship and break what the page says, and where they do it; such a rule is advice."
     ] = NO_TEXT
-    same: Literal["DataType", "DimensionCount", "Sizes"] | None = None
-    of: Annotated[tuple[MemberName, ...], Size(2)] = ()
+    same: (
+        Field
+        | Annotated[
+            tuple[Field, ...],
+            Size(1, 3, unique=True),
+            "Fields that tensors have in common: rules named same-rank, same-type and same-sizes.",
+        ]
+        | None
+    ) = None
+    of: Annotated[
+        tuple[MemberName, ...],
+        Size(1, unique=True),
+        "The tensors that `same` compares; of an array, each of its entries.",
+    ] = ()
     infer: Inferred | None = None
     shape: Annotated[MemberName, "A tensor whose sizes follow the pattern in `is`."] | None = None
     is_: Annotated[
@@ -523,9 +542,14 @@ class Operator(Record):
     """An operator."""
 
     operator: Annotated[UpperName, "Name without DML_OPERATOR_."]
-    like: Annotated[SharedFile, "A file of specs/shared whose entries this operator takes over."] | None = (
-        None
-    )
+    like: (
+        Annotated[
+            SharedFile,
+            "A file of specs/shared whose entries this operator takes over. It adds to rules, infers, data, "
+            "examples, errata, let and compute; any other key that it has itself replaces the shared one.",
+        ]
+        | None
+    ) = None
     value: Annotated[int, Range(1, 65535), "Value in DML_OPERATOR_TYPE."]
     since: Level
     struct_since: (

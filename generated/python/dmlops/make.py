@@ -4,10 +4,14 @@
 
 A function for each operator that makes its description: `make.gemm(a, b, Alpha=0.5)`.
 
-A tensor is given as a TensorDesc, a NumPy array, or a shape. A shape has the data type of the tensors before it,
-or else FLOAT32, where the operator's tensor takes that; or else the first type that it takes. Outputs follow from the rest;
-what is a choice may be given as a data type, a shape or a TensorDesc. Counts follow from arrays. Left out, members are
-as DirectMLX has them: the defaults below, and for arrays those that the text names. What is made is valid at the
+A tensor is given as a TensorDesc, a NumPy array, or a shape. A shape has the data type of the tensors before
+it,
+or else FLOAT32, where the operator's tensor takes that; or else the first type that it takes. Outputs follow
+from the rest;
+what is a choice may be given as a data type, a shape or a TensorDesc. Counts follow from arrays. Left out,
+members are
+as DirectMLX has them: the defaults below, and for arrays those that the text names. What is made is valid at
+the
 newest feature level; else InvalidDescription says why not. Without inputs, activations are for fusing.
 """
 
@@ -362,7 +366,8 @@ def element_wise_clip(
     InputTensor (input tensor): The elements to limit.
     OutputTensor (output tensor): The limited elements.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
-    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0.
+    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted,
+        integers cut toward 0.
     Max (FLOAT): Upper limit, converted as Min is.
     """
     description: ElementWiseClip = _made(
@@ -512,7 +517,8 @@ def element_wise_logical_equals(
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+        "UINT8" unless given.
     """
     description: ElementWiseLogicalEquals = _made(
         "ELEMENT_WISE_LOGICAL_EQUALS",
@@ -533,7 +539,8 @@ def element_wise_logical_greater_than(
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+        "UINT8" unless given.
     """
     description: ElementWiseLogicalGreaterThan = _made(
         "ELEMENT_WISE_LOGICAL_GREATER_THAN",
@@ -554,7 +561,8 @@ def element_wise_logical_less_than(
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+        "UINT8" unless given.
     """
     description: ElementWiseLogicalLessThan = _made(
         "ELEMENT_WISE_LOGICAL_LESS_THAN",
@@ -720,7 +728,8 @@ def element_wise_pow(
 
     InputTensor (input tensor): The bases.
     ExponentTensor (input tensor): For each base, its exponent.
-    OutputTensor (output tensor): The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
+    OutputTensor (output tensor): The powers; exact for integers, and NaN of a negative base with an exponent
+        that is not a whole number.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the bases first, x * Scale + Bias.
     """
     description: ElementWisePow = _made(
@@ -743,7 +752,8 @@ def element_wise_constant_pow(
     """Raises each element to one and the same power.
 
     InputTensor (input tensor): The bases.
-    OutputTensor (output tensor): The powers; NaN of a negative base with an exponent that is not a whole number.
+    OutputTensor (output tensor): The powers; NaN of a negative base with an exponent that is not a whole
+        number.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     Exponent (FLOAT): The exponent of all bases.
     """
@@ -897,7 +907,8 @@ def element_wise_quantize_linear(
 
     InputTensor (input tensor): The values to quantize.
     ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
-    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be from 6.2 on.
+    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be
+        from 6.2 on.
     OutputTensor (output tensor): The quantized values. "UINT8" unless given.
     """
     description: ElementWiseQuantizeLinear = _made(
@@ -921,7 +932,8 @@ def element_wise_dequantize_linear(
 
     InputTensor (input tensor): The quantized values.
     ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
-    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be from 6.2 on.
+    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be
+        from 6.2 on.
     OutputTensor (output tensor): The values that the input stands for. "FLOAT32" unless given.
     """
     description: ElementWiseDequantizeLinear = _made(
@@ -1322,17 +1334,25 @@ def convolution(
     """Convolves the input with a filter, forward or transposed, in groups of channels, and adds a bias.
 
     InputTensor (input tensor): Batches, channels, then one to three spatial dimensions.
-    FilterTensor (input tensor): The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial.
+    FilterTensor (input tensor): The filters. FORWARD: output channels, input channels of one group, spatial;
+        BACKWARD: input channels, output channels of one group, spatial.
     BiasTensor (input tensor, optional): One value to add for each output channel.
-    OutputTensor (output tensor): The result; its spatial sizes follow from all the members below, or are the caller's choice.
-    Mode (CONVOLUTION_MODE): Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two.
+    OutputTensor (output tensor): The result; its spatial sizes follow from all the members below, or are the
+        caller's choice.
+    Mode (CONVOLUTION_MODE): Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each
+        spatial dimension, CONVOLUTION; BACKWARD swaps the two.
     Direction (CONVOLUTION_DIRECTION): FORWARD, or BACKWARD for the transposed convolution.
-    Strides (UINT array): Steps of the filter, in elements; BACKWARD spreads the input by them. 1 unless given.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1 unless given.
-    StartPadding (UINT array): Zeros before the input; BACKWARD cuts that many from the start of the result. 0 unless given.
-    EndPadding (UINT array): Zeros after the input; BACKWARD cuts that many from the end of the result. 0 unless given.
+    Strides (UINT array): Steps of the filter, in elements; BACKWARD spreads the input by them. 1 unless
+        given.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1
+        unless given.
+    StartPadding (UINT array): Zeros before the input; BACKWARD cuts that many from the start of the result. 0
+        unless given.
+    EndPadding (UINT array): Zeros after the input; BACKWARD cuts that many from the end of the result. 0
+        unless given.
     OutputPadding (UINT array): Zeros after the end of the result. 0 unless given.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
+        for a depthwise convolution.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: Convolution = _made(
@@ -1366,7 +1386,8 @@ def gemm(
     FusedActivation: Description | None = None,
     OutputTensor: Output | None = None,
 ) -> Gemm:
-    """Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the other.
+    """Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the
+    other.
 
     ATensor (input tensor): The left matrices, M x K, or K x M where TransA transposes them.
     BTensor (input tensor): The right matrices, K x N, or N x K where TransB transposes them.
@@ -1524,7 +1545,8 @@ def roi_pooling(
     """Divides each region of interest into a grid and takes the largest element of every cell.
 
     InputTensor (input tensor): Batches, channels, height and width.
-    ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to it.
+    ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to
+        it.
     OutputTensor (output tensor): For each region, all channels of its grid.
     SpatialScale (FLOAT): What a region's coordinates are multiplied by, to become those of the input.
     PooledSize (SIZE_2D): Height and width of the grid.
@@ -1641,7 +1663,8 @@ def padding(
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
     PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
-    PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its fraction.
+    PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its
+        fraction.
     StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
     EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
     """
@@ -1693,7 +1716,8 @@ def upsample_2d(
     InputTensor (input tensor): The images: batch, channel, maybe depth, height, width.
     OutputTensor (output tensor): The enlarged images.
     ScaleSize (SIZE_2D): The factors of height and width, at least 1.
-    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in height and width.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in
+        height and width.
     """
     description: Upsample2d = _made(
         "UPSAMPLE_2D",
@@ -1842,7 +1866,8 @@ def batch_normalization(
     ScaleTensor (input tensor): Factors of the normalized elements.
     BiasTensor (input tensor): What is added to the scaled elements.
     OutputTensor (output tensor): The results, one for each element of the input.
-    Spatial (BOOL): Whether means and variances may be broadcast along height and width; of no effect from feature level 4.0 on.
+    Spatial (BOOL): Whether means and variances may be broadcast along height and width; of no effect from
+        feature level 4.0 on.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
@@ -1872,14 +1897,16 @@ def mean_variance_normalization(
     FusedActivation: Description | None = None,
     OutputTensor: Output | None = None,
 ) -> MeanVarianceNormalization:
-    """Normalizes the input by its own mean and variance, over each image or each of its channels, then scales and shifts it.
+    """Normalizes the input by its own mean and variance, over each image or each of its channels, then scales
+    and shifts it.
 
     InputTensor (input tensor): Batches, channels, height and width.
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
     BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     CrossChannel (BOOL): Whether mean and variance are taken over channels too, or only over height and width.
-    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean is subtracted.
+    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean
+        is subtracted.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
@@ -1911,8 +1938,10 @@ def local_response_normalization(
 
     InputTensor (input tensor): Batches, channels, height and width.
     OutputTensor (output tensor): The results, one for each element of the input.
-    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height and width.
-    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
+    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height
+        and width.
+    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is
+        cut at the edges.
     Alpha (FLOAT): Factor of the sum of squares, divided by LocalSize first; 0.0001 is usual.
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
     Bias (FLOAT): Added to the sum of squares; 1 is usual.
@@ -1975,12 +2004,15 @@ def rnn(
     InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
     WeightTensor (input tensor): Weights of the input, for each direction.
     RecurrenceTensor (input tensor): Weights of the hidden state, for each direction.
-    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, for each direction; 0 if absent.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, for each direction; 0
+        if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
     SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
-    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
+        batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
-    ActivationDescs (OPERATOR_DESC array): The activation f; for both directions, that of the forward one first.
+    ActivationDescs (OPERATOR_DESC array): The activation f; for both directions, that of the forward one
+        first.
     Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
     """
     description: Rnn = _made(
@@ -2022,16 +2054,21 @@ def lstm(
 
     InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
     WeightTensor (input tensor): Weights of the input for the gates i, o, f and c, for each direction.
-    RecurrenceTensor (input tensor): Weights of the hidden state for the gates i, o, f and c, for each direction.
-    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates i, o, f and c, for each direction; 0 if absent.
+    RecurrenceTensor (input tensor): Weights of the hidden state for the gates i, o, f and c, for each
+        direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates i,
+        o, f and c, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
     CellMemInitTensor (input tensor, optional): The cell state before the first step; 0 if absent.
     SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
-    PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each direction; 0 if absent.
-    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each
+        direction; 0 if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
+        batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
     OutputCellSingleTensor (output tensor, optional): The cell state of the last step of each direction.
-    ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the forward one first.
+    ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the
+        forward one first.
     Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
     ClipThreshold (FLOAT): Limit of the magnitude of what the activations get, if UseClipThreshold.
     UseClipThreshold (BOOL): Whether ClipThreshold counts.
@@ -2078,14 +2115,18 @@ def gru(
     InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
     WeightTensor (input tensor): Weights of the input for the gates z, r and h, for each direction.
     RecurrenceTensor (input tensor): Weights of the hidden state for the gates z, r and h, for each direction.
-    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z, r and h, for each direction; 0 if absent.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z,
+        r and h, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
     SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
-    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
+        batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
-    ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward one first.
+    ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward
+        one first.
     Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
-    LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication by the reset gate, instead of after it.
+    LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication
+        by the reset gate, instead of after it.
     """
     description: Gru = _made(
         "GRU",
@@ -2369,11 +2410,13 @@ def max_pooling1(
     OutputTensor: Output | None = None,
     OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling1:
-    """Takes the largest of the elements under a window that slides over the spatial dimensions, and tells where it is.
+    """Takes the largest of the elements under a window that slides over the spatial dimensions, and tells
+    where it is.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One maximum for each place of the window.
-    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
+    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the
+        whole packed tensor; the first of equal ones.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
@@ -2401,7 +2444,8 @@ def max_unpooling(
     """Puts the maxima of a pooling back to where they were found, among zeros.
 
     InputTensor (input tensor): Maxima, in batches, channels, height and width.
-    IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed tensor.
+    IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed
+        tensor.
     OutputTensor (output tensor): The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
     """
     description: MaxUnpooling = _made(
@@ -2419,7 +2463,8 @@ def diagonal_matrix(
     Value: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> DiagonalMatrix:
-    """Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading dimensions.
+    """Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading
+    dimensions.
 
     OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
     Offset (INT): Column of the diagonal in the first row; negative below the main diagonal.
@@ -2496,7 +2541,8 @@ def resample(
 
     InputTensor (input tensor): The elements to resample.
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
+        each dimension.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
     """
     description: Resample = _made(
@@ -2561,7 +2607,8 @@ def element_wise_round(
 
     InputTensor (input tensor): The elements to round.
     OutputTensor (output tensor): The whole numbers, in the type of the input.
-    RoundingMode (ROUNDING_MODE): To the nearest with halves to the even one, toward 0, or to the nearest with halves away from 0 (TOWARD_INFINITY).
+    RoundingMode (ROUNDING_MODE): To the nearest with halves to the even one, toward 0, or to the nearest with
+        halves away from 0 (TOWARD_INFINITY).
     """
     description: ElementWiseRound = _made(
         "ELEMENT_WISE_ROUND",
@@ -2581,7 +2628,8 @@ def element_wise_is_infinity(
     """Tells for each element whether it is infinite, of either sign or of one.
 
     InputTensor (input tensor): The values to look at.
-    OutputTensor (output tensor): 1 where the input is infinite as InfinityMode asks, and 0 elsewhere. "UINT8" unless given.
+    OutputTensor (output tensor): 1 where the input is infinite as InfinityMode asks, and 0 elsewhere. "UINT8"
+        unless given.
     InfinityMode (IS_INFINITY_MODE): Which signs of infinity count.
     """
     description: ElementWiseIsInfinity = _made(
@@ -2693,7 +2741,8 @@ def cumulative_summation(
     InputTensor (input tensor): The summands.
     OutputTensor (output tensor): The sums of the summands so far.
     Axis (UINT): The dimension to go along.
-    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
+    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other
+        way, DECREASING.
     HasExclusiveSum (BOOL): Whether a sum leaves out the element in its own place, so that the first is 0.
     """
     description: CumulativeSummation = _made(
@@ -2717,7 +2766,8 @@ def reverse_subsequences(
     """Reverses the beginning of every line along one axis, up to the length given for it.
 
     InputTensor (input tensor): The elements to reorder.
-    SequenceLengthsTensor (input tensor): For each line along the axis, how many of its first elements to turn round.
+    SequenceLengthsTensor (input tensor): For each line along the axis, how many of its first elements to turn
+        round.
     OutputTensor (output tensor): The reordered elements.
     Axis (UINT): The dimension along which the lines run.
     """
@@ -2823,16 +2873,19 @@ def max_pooling2(
     OutputTensor: Output | None = None,
     OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling2:
-    """Takes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and tells where it is.
+    """Takes the largest of the elements under a window that slides over the spatial dimensions and may skip
+    elements, and tells where it is.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One maximum for each place of the window.
-    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
+    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the
+        whole packed tensor; the first of equal ones.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
     EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
-    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides. 1 unless given.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides. 1
+        unless given.
     """
     description: MaxPooling2 = _made(
         "MAX_POOLING2",
@@ -2862,7 +2915,8 @@ def slice1(
     OutputTensor (output tensor): The copied elements, as many as its sizes ask for.
     InputWindowOffsets (UINT array): For each dimension, where the window begins.
     InputWindowSizes (UINT array): For each dimension, the extent of the window.
-    InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative from the window's end backwards.
+    InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative
+        from the window's end backwards.
     """
     description: Slice1 = _made(
         "SLICE1",
@@ -2891,7 +2945,8 @@ def top_k1(
     OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
     Axis (UINT): The axis to pick along.
     K (UINT): How many elements to pick from each sequence.
-    AxisDirection (AXIS_DIRECTION): INCREASING for the smallest, smallest first; DECREASING for the largest, largest first.
+    AxisDirection (AXIS_DIRECTION): INCREASING for the smallest, smallest first; DECREASING for the largest,
+        largest first.
     """
     description: TopK1 = _made(
         "TOP_K1",
@@ -2917,7 +2972,8 @@ def depth_to_space1(
     InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
     BlockSize (UINT): Height and width of a block.
-    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep channels.
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep
+        channels.
     """
     description: DepthToSpace1 = _made(
         "DEPTH_TO_SPACE1",
@@ -2941,7 +2997,8 @@ def space_to_depth1(
     InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
     BlockSize (UINT): Height and width of a block.
-    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep channels.
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep
+        channels.
     """
     description: SpaceToDepth1 = _made(
         "SPACE_TO_DEPTH1",
@@ -2971,7 +3028,8 @@ def mean_variance_normalization1(
     BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     Axes (UINT array): The dimensions along which mean and variance are taken.
-    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean is subtracted.
+    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean
+        is subtracted.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
@@ -3002,10 +3060,13 @@ def resample1(
 
     InputTensor (input tensor): The elements to resample.
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
+        each dimension.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel. 0.5 unless given.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel. -0.5 unless given.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+        pixel. 0.5 unless given.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+        pixel. -0.5 unless given.
     """
     description: Resample1 = _made(
         "RESAMPLE1",
@@ -3030,9 +3091,11 @@ def matrix_multiply_integer(
     """Multiplies integer matrices less their zero points, one batch and channel after the other.
 
     ATensor (input tensor): The left matrices, M x K.
-    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if absent.
+    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if
+        absent.
     BTensor (input tensor): The right matrices, K x N.
-    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if absent.
+    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if
+        absent.
     OutputTensor (output tensor): The products, M x N.
     """
     description: MatrixMultiplyInteger = _made(
@@ -3062,12 +3125,15 @@ def quantized_linear_matrix_multiply(
 
     ATensor (input tensor): The left matrices, M x K.
     AScaleTensor (input tensor): The scale of A, one value or one for each row.
-    AZeroPointTensor (input tensor, optional): The zero point of A, one value or one for each row; 0 if absent.
+    AZeroPointTensor (input tensor, optional): The zero point of A, one value or one for each row; 0 if
+        absent.
     BTensor (input tensor): The right matrices, K x N.
     BScaleTensor (input tensor): The scale of B, one value or one for each column.
-    BZeroPointTensor (input tensor, optional): The zero point of B, one value or one for each column; 0 if absent.
+    BZeroPointTensor (input tensor, optional): The zero point of B, one value or one for each column; 0 if
+        absent.
     OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each row.
-    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for each row; 0 if absent.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for
+        each row; 0 if absent.
     OutputTensor (output tensor): The quantized products, M x N.
     """
     description: QuantizedLinearMatrixMultiply = _made(
@@ -3102,14 +3168,17 @@ def convolution_integer(
 
     InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
     InputZeroPointTensor (input tensor, optional): What to subtract from the input, one value; 0 if absent.
-    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial dimensions.
-    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for each output channel; 0 if absent.
+    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial
+        dimensions.
+    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for
+        each output channel; 0 if absent.
     OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
     Strides (UINT array): Steps of the filter, in elements.
     Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
     StartPadding (UINT array): Elements before the input that stand for 0.
     EndPadding (UINT array): Elements after the input that stand for 0.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
+        for a depthwise convolution.
     """
     description: ConvolutionInteger = _made(
         "CONVOLUTION_INTEGER",
@@ -3150,18 +3219,23 @@ def quantized_linear_convolution(
     InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
     InputScaleTensor (input tensor): The scale of the input, one value.
     InputZeroPointTensor (input tensor, optional): The zero point of the input, one value; 0 if absent.
-    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial dimensions.
+    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial
+        dimensions.
     FilterScaleTensor (input tensor): The scale of the filter, one value or one for each output channel.
-    FilterZeroPointTensor (input tensor, optional): The zero point of the filter, one value or one for each output channel; 0 if absent.
-    BiasTensor (input tensor, optional): What to add, one value for each output channel, scaled as input times filter; 0 if absent.
+    FilterZeroPointTensor (input tensor, optional): The zero point of the filter, one value or one for each
+        output channel; 0 if absent.
+    BiasTensor (input tensor, optional): What to add, one value for each output channel, scaled as input times
+        filter; 0 if absent.
     OutputScaleTensor (input tensor): The scale to give to the output, one value.
-    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if absent.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if
+        absent.
     OutputTensor (output tensor): The quantized result; its spatial sizes follow from all the members below.
     Strides (UINT array): Steps of the filter, in elements.
     Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
     StartPadding (UINT array): Elements before the input that stand for 0.
     EndPadding (UINT array): Elements after the input that stand for 0.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
+        for a depthwise convolution.
     """
     description: QuantizedLinearConvolution = _made(
         "QUANTIZED_LINEAR_CONVOLUTION",
@@ -3273,7 +3347,8 @@ def element_wise_bit_count(
     """Counts the bits that are set in each element.
 
     InputTensor (input tensor): The elements to count in.
-    OutputTensor (output tensor): The numbers of set bits, of an unsigned type of its own. "UINT8" unless given.
+    OutputTensor (output tensor): The numbers of set bits, of an unsigned type of its own. "UINT8" unless
+        given.
     """
     description: ElementWiseBitCount = _made(
         "ELEMENT_WISE_BIT_COUNT",
@@ -3293,7 +3368,8 @@ def element_wise_logical_greater_than_or_equal(
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+        "UINT8" unless given.
     """
     description: ElementWiseLogicalGreaterThanOrEqual = _made(
         "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
@@ -3314,7 +3390,8 @@ def element_wise_logical_less_than_or_equal(
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+        "UINT8" unless given.
     """
     description: ElementWiseLogicalLessThanOrEqual = _made(
         "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
@@ -3331,7 +3408,8 @@ def activation_celu(
     Alpha: SupportsFloat = 1.0,
     OutputTensor: Output | None = None,
 ) -> ActivationCelu:
-    """Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually 1.0.
+    """Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually
+    1.0.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -3377,9 +3455,11 @@ def average_pooling_grad(
     IncludePadding: bool,
     OutputGradientTensor: Output | None = None,
 ) -> AveragePoolingGrad:
-    """Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the elements of the window.
+    """Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the elements of the
+    window.
 
-    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one element a window.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one
+        element a window.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
     Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
     WindowSize (UINT array): Size of the window in each spatial dimension.
@@ -3411,16 +3491,20 @@ def max_pooling_grad(
     Dilations: Iterable[SupportsIndex],
     OutputGradientTensor: Output | None = None,
 ) -> MaxPoolingGrad:
-    """Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest element; the first wins a tie.
+    """Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest element; the first
+    wins a tie.
 
     InputTensor (input tensor): The input of the forward pass.
-    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one element a window.
-    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; 0 where no window has its maximum.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one
+        element a window.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; 0 where
+        no window has its maximum.
     Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
     WindowSize (UINT array): Elements of the window in each spatial dimension.
     StartPadding (UINT array): Elements of padding before each spatial dimension.
     EndPadding (UINT array): Elements of padding after each spatial dimension.
-    Dilations (UINT array): Distance between neighbouring elements of a window in each spatial dimension; 1 for none between.
+    Dilations (UINT array): Distance between neighbouring elements of a window in each spatial dimension; 1
+        for none between.
     """
     description: MaxPoolingGrad = _made(
         "MAX_POOLING_GRAD",
@@ -3470,7 +3554,8 @@ def nonzero_coordinates(
 
     InputTensor (input tensor): The elements to test; a negative zero is zero.
     OutputCountTensor (output tensor): One element, the number of elements that are not zero.
-    OutputCoordinatesTensor (output tensor): A row for each element of the input; the first ones hold the coordinates, the others are undefined.
+    OutputCoordinatesTensor (output tensor): A row for each element of the input; the first ones hold the
+        coordinates, the others are undefined.
     """
     description: NonzeroCoordinates = _made(
         "NONZERO_COORDINATES",
@@ -3490,14 +3575,18 @@ def resample_grad(
     OutputPixelOffsets: Iterable[SupportsFloat] | None = None,
     OutputGradientTensor: Output | None = None,
 ) -> ResampleGrad:
-    """Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into, weighted as they were.
+    """Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into,
+    weighted as they were.
 
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated linearly.
+    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated
+        linearly.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres. 0.5 unless given.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres. -0.5 unless given.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres. 0.5
+        unless given.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres. -0.5
+        unless given.
     """
     description: ResampleGrad = _made(
         "RESAMPLE_GRAD",
@@ -3525,7 +3614,8 @@ def slice_grad(
     OutputGradientTensor (output tensor): The gradient with respect to the tensor that was sliced.
     InputWindowOffsets (UINT array): First element of the window in each dimension of the sliced tensor.
     InputWindowSizes (UINT array): Elements of the window in each dimension, skipped ones included.
-    InputWindowStrides (INT array): Distance between elements taken in each dimension; a negative one goes from the window's end to its start.
+    InputWindowStrides (INT array): Distance between elements taken in each dimension; a negative one goes
+        from the window's end to its start.
     """
     description: SliceGrad = _made(
         "SLICE_GRAD",
@@ -3553,13 +3643,16 @@ def adam_optimizer(
     OutputFirstMomentTensor: Output | None = None,
     OutputSecondMomentTensor: Output | None = None,
 ) -> AdamOptimizer:
-    """Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam method.
+    """Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam
+    method.
 
     InputParametersTensor (input tensor): The parameters before the step.
     InputFirstMomentTensor (input tensor): Running mean of the gradient, from the step before; 0 at first.
-    InputSecondMomentTensor (input tensor): Running mean of the squared gradient, from the step before; 0 at first.
+    InputSecondMomentTensor (input tensor): Running mean of the squared gradient, from the step before; 0 at
+        first.
     GradientTensor (input tensor): The gradient with respect to each parameter.
-    TrainingStepTensor (input tensor): The number of this step, a single element; no output may share its buffer.
+    TrainingStepTensor (input tensor): The number of this step, a single element; no output may share its
+        buffer.
     OutputParametersTensor (output tensor): The parameters after the step.
     OutputFirstMomentTensor (output tensor): The running mean of the gradient after the step.
     OutputSecondMomentTensor (output tensor): The running mean of the squared gradient after the step.
@@ -3596,7 +3689,8 @@ def argmin(
     """Finds the index of the smallest value along one or more axes.
 
     InputTensor (input tensor): The values to compare.
-    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major order.
+    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major
+        order.
     Axes (UINT array): The dimensions to reduce.
     AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
     """
@@ -3620,7 +3714,8 @@ def argmax(
     """Finds the index of the largest value along one or more axes.
 
     InputTensor (input tensor): The values to compare.
-    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major order.
+    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major
+        order.
     Axes (UINT array): The dimensions to reduce.
     AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
     """
@@ -3738,11 +3833,13 @@ def element_wise_clip_grad(
     Max: SupportsFloat,
     OutputGradientTensor: Output | None = None,
 ) -> ElementWiseClipGrad:
-    """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
+    """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and
+    Max, and gives 0 elsewhere.
 
     InputTensor (input tensor): The input of the forward pass.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
-    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may
+        share the buffer of InputTensor.
     Min (FLOAT): Inputs at or below it have gradient 0.
     Max (FLOAT): Inputs at or above it have gradient 0.
     """
@@ -3794,8 +3891,10 @@ def local_response_normalization_grad(
     InputTensor (input tensor): The input of the forward pass: batch, channel, height and width.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height and width.
-    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
+    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height
+        and width.
+    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is
+        cut at the edges.
     Alpha (FLOAT): Factor of the sum of squares; 0.0001 is usual.
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
     Bias (FLOAT): Added to the sum of squares; 1 is usual.
@@ -3827,8 +3926,10 @@ def cumulative_product(
     InputTensor (input tensor): The factors.
     OutputTensor (output tensor): The products of the factors so far.
     Axis (UINT): The dimension to go along.
-    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
-    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first is 1.
+    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other
+        way, DECREASING.
+    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first
+        is 1.
     """
     description: CumulativeProduct = _made(
         "CUMULATIVE_PRODUCT",
@@ -3853,7 +3954,8 @@ def batch_normalization_grad(
     OutputScaleGradientTensor: Output | None = None,
     OutputBiasGradientTensor: Output | None = None,
 ) -> BatchNormalizationGrad:
-    """Gradients of BATCH_NORMALIZATION with respect to input, scale and bias, with mean and variance held fixed.
+    """Gradients of BATCH_NORMALIZATION with respect to input, scale and bias, with mean and variance held
+    fixed.
 
     InputTensor (input tensor): The input of the forward pass.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
@@ -3861,8 +3963,10 @@ def batch_normalization_grad(
     VarianceTensor (input tensor): The variance of the forward pass.
     ScaleTensor (input tensor): The scale of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input.
-    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
-    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
+    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the
+        dimensions where MeanTensor has size 1.
+    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the
+        dimensions where MeanTensor has size 1.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
     description: BatchNormalizationGrad = _made(
@@ -3892,7 +3996,8 @@ def element_wise_quantized_linear_add(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseQuantizedLinearAdd:
-    """Adds two quantized tensors element by element as if they were dequantized first and the sum quantized again.
+    """Adds two quantized tensors element by element as if they were dequantized first and the sum quantized
+    again.
 
     ATensor (input tensor): The left operand.
     AScaleTensor (input tensor): The scale of A, one value.
@@ -3901,7 +4006,8 @@ def element_wise_quantized_linear_add(
     BScaleTensor (input tensor): The scale of B, one value.
     BZeroPointTensor (input tensor, optional): The zero point of B, one value; 0 if absent.
     OutputScaleTensor (input tensor): The scale to give to the output, one value.
-    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if absent.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if
+        absent.
     OutputTensor (output tensor): The quantized sums.
     """
     description: ElementWiseQuantizedLinearAdd = _made(
@@ -3926,7 +4032,8 @@ def dynamic_quantize_linear(
     OutputScaleTensor: Output | None = None,
     OutputZeroPointTensor: Output | None = None,
 ) -> DynamicQuantizeLinear:
-    """Finds the scale and the zero point that cover all values of the input, and quantizes the input with them.
+    """Finds the scale and the zero point that cover all values of the input, and quantizes the input with
+    them.
 
     InputTensor (input tensor): The values to quantize.
     OutputTensor (output tensor): The quantized values.
@@ -3971,11 +4078,13 @@ def roi_align1(
     SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
     SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
     InputPixelOffset (FLOAT): Where in an input pixel its sample lies, most often 0 or 0.5 (the centre).
-    OutputPixelOffset (FLOAT): Where in an output pixel its sample lies, negated; most often 0 or -0.5 (the centre).
+    OutputPixelOffset (FLOAT): Where in an output pixel its sample lies, negated; most often 0 or -0.5 (the
+        centre).
     OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
-    AlignRegionsToCorners (BOOL): Whether the outermost samples lie on the corners of the region, instead of evenly within.
+    AlignRegionsToCorners (BOOL): Whether the outermost samples lie on the corners of the region, instead of
+        evenly within.
     """
     description: RoiAlign1 = _made(
         "ROI_ALIGN1",
@@ -4018,12 +4127,14 @@ def roi_align_grad(
     """Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 
     InputTensor (input tensor, optional): The image of the forward pass: batch, channel, height and width.
-    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region, channel, height and width.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region,
+        channel, height and width.
     ROITensor (input tensor): The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
     BatchIndicesTensor (input tensor): For each region, the batch that it lies in.
     OutputGradientTensor (output tensor, optional): The gradient with respect to the image.
     OutputROIGradientTensor (output tensor, optional): The gradient with respect to the regions.
-    ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest was taken.
+    ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest
+        was taken.
     InterpolationMode (INTERPOLATION_MODE): Whether samples took the nearest element or interpolated linearly.
     SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the image.
     SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the image.
@@ -4031,7 +4142,8 @@ def roi_align_grad(
     OutputPixelOffset (FLOAT): Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
     MinimumSamplesPerOutput (UINT): The fewest samples an output element had in each dimension.
     MaximumSamplesPerOutput (UINT): The most samples an output element had in each dimension.
-    AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly within.
+    AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly
+        within.
     """
     description: RoiAlignGrad = _made(
         "ROI_ALIGN_GRAD",
@@ -4066,12 +4178,15 @@ def batch_normalization_training(
     OutputMeanTensor: Output | None = None,
     OutputVarianceTensor: Output | None = None,
 ) -> BatchNormalizationTraining:
-    """Normalizes the input by its own means and variances, which it also returns, then scales and shifts it and may add another tensor.
+    """Normalizes the input by its own means and variances, which it also returns, then scales and shifts it
+    and may add another tensor.
 
     InputTensor (input tensor): The elements to normalize.
-    ScaleTensor (input tensor): Factors of the normalized elements; mean and variance are taken along the dimensions where it has size 1.
+    ScaleTensor (input tensor): Factors of the normalized elements; mean and variance are taken along the
+        dimensions where it has size 1.
     BiasTensor (input tensor): What is added to the scaled elements.
-    FusedAddTensor (input tensor, optional): What is added to the result before the activation; nothing if absent.
+    FusedAddTensor (input tensor, optional): What is added to the result before the activation; nothing if
+        absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     OutputMeanTensor (output tensor): The means of the input.
     OutputVarianceTensor (output tensor): The variances of the input.
@@ -4105,7 +4220,8 @@ def batch_normalization_training_grad(
     OutputScaleGradientTensor: Output | None = None,
     OutputBiasGradientTensor: Output | None = None,
 ) -> BatchNormalizationTrainingGrad:
-    """Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and variance as well.
+    """Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and
+    variance as well.
 
     InputTensor (input tensor): The input of the forward pass.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
@@ -4113,8 +4229,10 @@ def batch_normalization_training_grad(
     VarianceTensor (input tensor): The variance that the forward pass computed.
     ScaleTensor (input tensor): The scale of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input.
-    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
-    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
+    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the
+        dimensions where MeanTensor has size 1.
+    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the
+        dimensions where MeanTensor has size 1.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
     description: BatchNormalizationTrainingGrad = _made(
@@ -4171,11 +4289,13 @@ def element_wise_clip_grad1(
     Max: SupportsFloat,
     OutputGradientTensor: Output | None = None,
 ) -> ElementWiseClipGrad1:
-    """Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
+    """Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and
+    Max, and gives 0 elsewhere.
 
     InputTensor (input tensor): The input of the forward pass.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
-    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may
+        share the buffer of InputTensor.
     MinMaxDataType (TENSOR_DATA_TYPE): Data type of Min and Max.
     Min (SCALAR_UNION): Inputs at or below it have gradient 0.
     Max (SCALAR_UNION): Inputs at or above it have gradient 0.
@@ -4338,11 +4458,15 @@ def resample2(
 
     InputTensor (input tensor): The elements to resample.
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
-    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
+        each dimension.
+    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING
+        up, DECREASING down.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+        pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+        pixel.
     """
     description: Resample2 = _made(
         "RESAMPLE2",
@@ -4367,14 +4491,18 @@ def resample_grad1(
     OutputPixelOffsets: Iterable[SupportsFloat],
     OutputGradientTensor: Output | None = None,
 ) -> ResampleGrad1:
-    """Gradient of RESAMPLE2: gives every input element the gradients of the output elements it went into, weighted as they were.
+    """Gradient of RESAMPLE2: gives every input element the gradients of the output elements it went into,
+    weighted as they were.
 
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated linearly.
-    RoundingDirection (AXIS_DIRECTION): Which way coordinates are rounded to the nearest element: up (INCREASING) or down (DECREASING).
+    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated
+        linearly.
+    RoundingDirection (AXIS_DIRECTION): Which way coordinates are rounded to the nearest element: up
+        (INCREASING) or down (DECREASING).
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres when interpolating linearly.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres when
+        interpolating linearly.
     OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
     """
     description: ResampleGrad1 = _made(
@@ -4405,8 +4533,10 @@ def diagonal_matrix1(
     OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
     ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
     Value (SCALAR_UNION): The value to fill with.
-    DiagonalFillBegin (INT): First diagonal of the band, by its column in the first row; negative below the main diagonal.
-    DiagonalFillEnd (INT): The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it up to there are filled.
+    DiagonalFillBegin (INT): First diagonal of the band, by its column in the first row; negative below the
+        main diagonal.
+    DiagonalFillEnd (INT): The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it
+        up to there are filled.
     """
     description: DiagonalMatrix1 = _made(
         "DIAGONAL_MATRIX1",
@@ -4441,19 +4571,26 @@ def multihead_attention(
     OutputPresentKeyTensor: Output | None = None,
     OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention:
-    """Attention with several heads, which weighs values by how well queries match keys; keys and values may follow on those of earlier calls.
+    """Attention with several heads, which weighs values by how well queries match keys; keys and values may
+    follow on those of earlier calls.
 
     QueryTensor (input tensor, optional): The queries: batch, sequence, heads times head size.
     KeyTensor (input tensor, optional): The keys: batch, key sequence, heads times head size.
     ValueTensor (input tensor, optional): The values: batch, key sequence, heads times value head size.
-    StackedQueryKeyTensor (input tensor, optional): Queries and keys in one: batch, sequence, head, 2, head size.
-    StackedKeyValueTensor (input tensor, optional): Keys and values in one: batch, key sequence, head, 2, head size.
-    StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence, head, 3, head size.
-    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one row.
+    StackedQueryKeyTensor (input tensor, optional): Queries and keys in one: batch, sequence, head, 2, head
+        size.
+    StackedKeyValueTensor (input tensor, optional): Keys and values in one: batch, key sequence, head, 2, head
+        size.
+    StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence,
+        head, 3, head size.
+    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
+        row.
     MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
-    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence, keys of all calls.
+    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
+        keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
-    PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value head size.
+    PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value
+        head size.
     OutputTensor (output tensor): The weighed values: batch, sequence, heads times value head size.
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
@@ -4497,7 +4634,8 @@ def lp_pooling1(
     P: SupportsIndex,
     OutputTensor: Output | None = None,
 ) -> LpPooling1:
-    """Takes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip elements.
+    """Takes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip
+    elements.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One norm for each place of the window.
@@ -4618,13 +4756,16 @@ def quantized_linear_average_pooling(
     IncludePadding: bool,
     OutputTensor: Output | None = None,
 ) -> QuantizedLinearAveragePooling:
-    """Averages quantized elements under a sliding window as if they were dequantized first and the averages quantized again.
+    """Averages quantized elements under a sliding window as if they were dequantized first and the averages
+    quantized again.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     InputScaleTensor (input tensor): The scale of the input, one value or one for each channel.
-    InputZeroPointTensor (input tensor, optional): The zero point of the input, one value or one for each channel; 0 if absent.
+    InputZeroPointTensor (input tensor, optional): The zero point of the input, one value or one for each
+        channel; 0 if absent.
     OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each channel.
-    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for each channel; 0 if absent.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for
+        each channel; 0 if absent.
     OutputTensor (output tensor): One quantized average for each place of the window.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
@@ -4662,14 +4803,17 @@ def matrix_multiply_integer_to_float(
     *,
     OutputTensor: Output | None = None,
 ) -> MatrixMultiplyIntegerToFloat:
-    """Multiplies integer matrices less their zero points, scales the products to floating point and adds a bias.
+    """Multiplies integer matrices less their zero points, scales the products to floating point and adds a
+    bias.
 
     ATensor (input tensor): The left matrices, M x K.
     AScaleTensor (input tensor): The factor of A, one value or one for each row.
-    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if absent.
+    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if
+        absent.
     BTensor (input tensor): The right matrices, K x N.
     BScaleTensor (input tensor): The factor of B, one value or one for each column.
-    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if absent.
+    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if
+        absent.
     BiasTensor (input tensor, optional): What to add to the products, M x N; 0 if absent.
     OutputTensor (output tensor): The results, M x N.
     """
@@ -4699,7 +4843,8 @@ def mean_variance_normalization2(
     FusedActivation: Description | None = None,
     OutputTensor: Output | None = None,
 ) -> MeanVarianceNormalization2:
-    """Normalizes the input by its own mean, its variance or both along axes of choice, then scales and shifts it.
+    """Normalizes the input by its own mean, its variance or both along axes of choice, then scales and shifts
+    it.
 
     InputTensor (input tensor): The elements to normalize.
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
@@ -4749,19 +4894,26 @@ def multihead_attention1(
     OutputPresentKeyTensor: Output | None = None,
     OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention1:
-    """Attention with several heads, where a group of query heads may share one key and value head; keys and values may follow on those of earlier calls.
+    """Attention with several heads, where a group of query heads may share one key and value head; keys and
+    values may follow on those of earlier calls.
 
     QueryTensor (input tensor, optional): The queries: batch, sequence, heads times head size.
     KeyTensor (input tensor, optional): The keys: batch, key sequence, heads times head size.
     ValueTensor (input tensor, optional): The values: batch, key sequence, heads times value head size.
-    StackedQueryKeyTensor (input tensor, optional): Queries and keys in one: batch, sequence, head, 2, head size.
-    StackedKeyValueTensor (input tensor, optional): Keys and values in one: batch, key sequence, head, 2, head size.
-    StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence, head, 3, head size.
-    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one row.
+    StackedQueryKeyTensor (input tensor, optional): Queries and keys in one: batch, sequence, head, 2, head
+        size.
+    StackedKeyValueTensor (input tensor, optional): Keys and values in one: batch, key sequence, head, 2, head
+        size.
+    StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence,
+        head, 3, head size.
+    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
+        row.
     MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
-    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence, keys of all calls.
+    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
+        keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
-    PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value head size.
+    PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value
+        head size.
     PastSequenceLengthsTensor (input tensor, optional): How many keys of earlier calls each batch has.
     OutputTensor (output tensor): The weighed values: batch, sequence, heads times value head size.
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
@@ -4805,7 +4957,8 @@ def quantize(
     QuantizationType: _enums.QuantizationType | str,
     OutputTensor: Output | None = None,
 ) -> Quantize:
-    """Divides by a scale, rounds and adds a zero point, element by element, with one scale for each block of elements.
+    """Divides by a scale, rounds and adds a zero point, element by element, with one scale for each block of
+    elements.
 
     InputTensor (input tensor): The values to quantize.
     QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
@@ -4829,7 +4982,8 @@ def dequantize(
     QuantizationType: _enums.QuantizationType | str,
     OutputTensor: Output | None = None,
 ) -> Dequantize:
-    """Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of elements.
+    """Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of
+    elements.
 
     InputTensor (input tensor): The quantized values.
     QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
@@ -4857,16 +5011,22 @@ def resample3(
     Antialiased: bool,
     OutputTensor: Output | None = None,
 ) -> Resample3:
-    """Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's choice.
+    """Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's
+    choice.
 
     InputTensor (input tensor): The elements to resample.
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
-    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
+        each dimension.
+    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING
+        up, DECREASING down.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
-    Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is passed over.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+        pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+        pixel.
+    Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is
+        passed over.
     """
     description: Resample3 = _made(
         "RESAMPLE3",
@@ -4894,7 +5054,8 @@ def fold(
 ) -> Fold:
     """Puts columns back to the positions of a sliding window and adds up where windows overlap.
 
-    InputTensor (input tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    InputTensor (input tensor): The columns: batches, the elements of a window in all channels, and the
+        windows.
     OutputTensor (output tensor): The image: batches, channels and the spatial dimensions.
     WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
     Strides (UINT array): For each spatial dimension, the distance from one window to the next.
@@ -4928,7 +5089,8 @@ def unfold(
     """Copies every position of a sliding window into a column of its own.
 
     InputTensor (input tensor): The image: batches, channels and the spatial dimensions.
-    OutputTensor (output tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    OutputTensor (output tensor): The columns: batches, the elements of a window in all channels, and the
+        windows.
     WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
     Strides (UINT array): For each spatial dimension, the distance from one window to the next.
     Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.

@@ -74,7 +74,7 @@ def operator(name: str) -> dict[str, Any]:
     meanings = _meanings(described.OPERATOR)
     return {
         "operator": described.OPERATOR,
-        "summary": (described.__doc__ or "").partition("\n")[0],
+        "summary": " ".join((described.__doc__ or "").partition("\n\n")[0].split()),
         "since": str(described.SINCE),
         "members": [
             {

@@ -16,8 +16,10 @@ from .enums import FeatureLevel
 class RuleText:
     """A rule for a reader: `text` in English, `formulas` in the language of the registry's specs.
 
-    `source` is "docs" (the public pages), "header" (DirectML.h), "observed" (DirectML's behaviour) or "ours" (a
-    decision of this registry); `page` the address of the operator's public page. `operator` and `page` are None
+    `source` is "docs" (the public pages), "header" (DirectML.h), "observed" (DirectML's behaviour) or "ours"
+    (a
+    decision of this registry); `page` the address of the operator's public page. `operator` and `page` are
+    None
     for a rule of every operator. It holds from the level `since` up to, not including, `until`.
     """
 
@@ -228,7 +230,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "TotalTensorSizeInBytes >= ImpliedSize",
-            "Span = product(Sizes) if not present(Strides) else 1 + sum((Sizes[d] - 1) * Strides[d] for d in range(DimensionCount))",
+            "Span = product(Sizes) if not present(Strides) else 1 + sum((Sizes[d] - 1) * Strides[d] for d "
+            "in range(DimensionCount))",
             "ImpliedSize = (Span * bits(DataType) + 31) // 32 * 4",
         ),
         _text(
@@ -276,7 +279,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-TENSOR-flags-owned",
             "",
-            "Where is_input is false, Flags differs from OWNED_BY_DML (only an input can be owned by DirectML).",
+            "Where is_input is false, Flags differs from OWNED_BY_DML (only an input can be owned by "
+            "DirectML).",
             "docs",
             "",
             "1.0",
@@ -713,6 +717,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == ATensor.Sizes",
         ),
         _text(
+            "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type",
+            "ELEMENT_WISE_LOGICAL_EQUALS",
+            "BTensor has the data type of ATensor.",
+            "docs",
+            "ns-directml-dml_element_wise_logical_equals_operator_desc",
+            "1.0",
+            "",
+            "BTensor.DataType == ATensor.DataType",
+        ),
+        _text(
             "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank",
             "ELEMENT_WISE_LOGICAL_EQUALS",
             "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -722,16 +736,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "BTensor.DimensionCount == ATensor.DimensionCount",
             "OutputTensor.DimensionCount == ATensor.DimensionCount",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type",
-            "ELEMENT_WISE_LOGICAL_EQUALS",
-            "BTensor has the data type of ATensor.",
-            "docs",
-            "ns-directml-dml_element_wise_logical_equals_operator_desc",
-            "1.0",
-            "",
-            "BTensor.DataType == ATensor.DataType",
         ),
         _text(
             "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes",
@@ -745,6 +749,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == ATensor.Sizes",
         ),
         _text(
+            "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type",
+            "ELEMENT_WISE_LOGICAL_GREATER_THAN",
+            "BTensor has the data type of ATensor.",
+            "docs",
+            "ns-directml-dml_element_wise_logical_greater_than_operator_desc",
+            "1.0",
+            "",
+            "BTensor.DataType == ATensor.DataType",
+        ),
+        _text(
             "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank",
             "ELEMENT_WISE_LOGICAL_GREATER_THAN",
             "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -754,16 +768,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "BTensor.DimensionCount == ATensor.DimensionCount",
             "OutputTensor.DimensionCount == ATensor.DimensionCount",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type",
-            "ELEMENT_WISE_LOGICAL_GREATER_THAN",
-            "BTensor has the data type of ATensor.",
-            "docs",
-            "ns-directml-dml_element_wise_logical_greater_than_operator_desc",
-            "1.0",
-            "",
-            "BTensor.DataType == ATensor.DataType",
         ),
         _text(
             "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes",
@@ -777,6 +781,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == ATensor.Sizes",
         ),
         _text(
+            "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type",
+            "ELEMENT_WISE_LOGICAL_LESS_THAN",
+            "BTensor has the data type of ATensor.",
+            "docs",
+            "ns-directml-dml_element_wise_logical_less_than_operator_desc",
+            "1.0",
+            "",
+            "BTensor.DataType == ATensor.DataType",
+        ),
+        _text(
             "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank",
             "ELEMENT_WISE_LOGICAL_LESS_THAN",
             "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -786,16 +800,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "BTensor.DimensionCount == ATensor.DimensionCount",
             "OutputTensor.DimensionCount == ATensor.DimensionCount",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type",
-            "ELEMENT_WISE_LOGICAL_LESS_THAN",
-            "BTensor has the data type of ATensor.",
-            "docs",
-            "ns-directml-dml_element_wise_logical_less_than_operator_desc",
-            "1.0",
-            "",
-            "BTensor.DataType == ATensor.DataType",
         ),
         _text(
             "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes",
@@ -1037,17 +1041,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == ATensor.Sizes",
         ),
         _text(
-            "DML-ELEMENT_WISE_POW-same-rank",
-            "ELEMENT_WISE_POW",
-            "ExponentTensor and OutputTensor have as many dimensions as InputTensor.",
-            "docs",
-            "ns-directml-dml_element_wise_pow_operator_desc",
-            "1.0",
-            "",
-            "ExponentTensor.DimensionCount == InputTensor.DimensionCount",
-            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-ELEMENT_WISE_POW-same-type",
             "ELEMENT_WISE_POW",
             "OutputTensor has the data type of InputTensor.",
@@ -1066,6 +1059,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "3.0",
             "ExponentTensor.DataType == InputTensor.DataType",
+        ),
+        _text(
+            "DML-ELEMENT_WISE_POW-same-rank",
+            "ELEMENT_WISE_POW",
+            "ExponentTensor and OutputTensor have as many dimensions as InputTensor.",
+            "docs",
+            "ns-directml-dml_element_wise_pow_operator_desc",
+            "1.0",
+            "",
+            "ExponentTensor.DimensionCount == InputTensor.DimensionCount",
+            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
             "DML-ELEMENT_WISE_POW-same-sizes",
@@ -1302,6 +1306,29 @@ RULE_TEXTS: dict[str, RuleText] = {
             "present(ZeroPointTensor)",
         ),
         _text(
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
+            "ELEMENT_WISE_QUANTIZE_LINEAR",
+            "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType "
+            "equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has "
+            "FLOAT32 scales, other input scales of its own type).",
+            "docs",
+            "ns-directml-dml_element_wise_quantize_linear_operator_desc",
+            "1.0",
+            "",
+            "ScaleTensor.DataType == FLOAT32, when InputTensor.DataType == INT32",
+            "ScaleTensor.DataType == InputTensor.DataType, when InputTensor.DataType != INT32",
+        ),
+        _text(
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point",
+            "ELEMENT_WISE_QUANTIZE_LINEAR",
+            "ZeroPointTensor has the data type of OutputTensor.",
+            "docs",
+            "ns-directml-dml_element_wise_quantize_linear_operator_desc",
+            "1.0",
+            "",
+            "ZeroPointTensor.DataType == OutputTensor.DataType, when present(ZeroPointTensor)",
+        ),
+        _text(
             "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank",
             "ELEMENT_WISE_QUANTIZE_LINEAR",
             "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
@@ -1312,27 +1339,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ScaleTensor.DimensionCount == InputTensor.DimensionCount",
             "ZeroPointTensor.DimensionCount == InputTensor.DimensionCount, when present(ZeroPointTensor)",
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
-            "ELEMENT_WISE_QUANTIZE_LINEAR",
-            "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has FLOAT32 scales, other input scales of its own type).",
-            "docs",
-            "ns-directml-dml_element_wise_quantize_linear_operator_desc",
-            "1.0",
-            "",
-            "ScaleTensor.DataType == FLOAT32, when InputTensor.DataType == INT32",
-            "ScaleTensor.DataType == InputTensor.DataType, when InputTensor.DataType != INT32",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output",
-            "ELEMENT_WISE_QUANTIZE_LINEAR",
-            "ZeroPointTensor has the data type of OutputTensor.",
-            "docs",
-            "ns-directml-dml_element_wise_quantize_linear_operator_desc",
-            "1.0",
-            "",
-            "ZeroPointTensor.DataType == OutputTensor.DataType, when present(ZeroPointTensor)",
         ),
         _text(
             "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
@@ -1357,18 +1363,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "present(ZeroPointTensor)",
         ),
         _text(
-            "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
-            "ELEMENT_WISE_DEQUANTIZE_LINEAR",
-            "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
-            "docs",
-            "ns-directml-dml_element_wise_dequantize_linear_operator_desc",
-            "1.0",
-            "",
-            "ScaleTensor.DimensionCount == InputTensor.DimensionCount",
-            "ZeroPointTensor.DimensionCount == InputTensor.DimensionCount, when present(ZeroPointTensor)",
-            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point",
             "ELEMENT_WISE_DEQUANTIZE_LINEAR",
             "ZeroPointTensor has the data type of InputTensor.",
@@ -1387,6 +1381,18 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "OutputTensor.DataType == ScaleTensor.DataType",
+        ),
+        _text(
+            "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
+            "ELEMENT_WISE_DEQUANTIZE_LINEAR",
+            "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
+            "docs",
+            "ns-directml-dml_element_wise_dequantize_linear_operator_desc",
+            "1.0",
+            "",
+            "ScaleTensor.DimensionCount == InputTensor.DimensionCount",
+            "ZeroPointTensor.DimensionCount == InputTensor.DimensionCount, when present(ZeroPointTensor)",
+            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
             "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
@@ -1998,7 +2004,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-CONVOLUTION-dimension-count",
             "CONVOLUTION",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are "
+            "spatial).",
             "docs",
             "ns-directml-dml_convolution_operator_desc",
             "1.0",
@@ -2006,7 +2013,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount - 2",
         ),
         _text(
-            "DML-CONVOLUTION-group-count",
+            "DML-CONVOLUTION-group-count-range",
             "CONVOLUTION",
             "GroupCount is at least 1 (the channels are divided by it).",
             "docs",
@@ -2016,7 +2023,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "GroupCount >= 1",
         ),
         _text(
-            "DML-CONVOLUTION-strides",
+            "DML-CONVOLUTION-strides-range",
             "CONVOLUTION",
             "Strides[d] is at least 1, for each d (the filter has to move).",
             "docs",
@@ -2026,7 +2033,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Strides[d] >= 1 for d in range(len(Strides))",
         ),
         _text(
-            "DML-CONVOLUTION-dilations",
+            "DML-CONVOLUTION-dilations-range",
             "CONVOLUTION",
             "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
             "docs",
@@ -2060,7 +2067,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-CONVOLUTION-input-channels",
             "CONVOLUTION",
-            "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction is FORWARD; InputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction differs from FORWARD (the filters of all groups cover the input's channels).",
+            "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction is FORWARD; "
+            "InputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction differs from FORWARD (the "
+            "filters of all groups cover the input's channels).",
             "docs",
             "ns-directml-dml_convolution_operator_desc",
             "1.0",
@@ -2076,8 +2085,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_convolution_operator_desc",
             "1.0",
             "",
-            "InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] >= DilatedFilterSizes[d] for d in range(InputTensor.DimensionCount - 2), when Direction == FORWARD",
-            "DilatedFilterSizes = [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in range(InputTensor.DimensionCount - 2)]",
+            "InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] >= DilatedFilterSizes[d] for d in "
+            "range(InputTensor.DimensionCount - 2), when Direction == FORWARD",
+            "DilatedFilterSizes = [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-CONVOLUTION-bias-sizes",
@@ -2087,8 +2098,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_convolution_operator_desc",
             "1.0",
             "",
-            "BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)], when present(BiasTensor)",
-            "OutputChannelCount = FilterTensor.Sizes[0] if Direction == FORWARD else FilterTensor.Sizes[1] * GroupCount",
+            "BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - "
+            "2)], when present(BiasTensor)",
+            "OutputChannelCount = FilterTensor.Sizes[0] if Direction == FORWARD else FilterTensor.Sizes[1] "
+            "* GroupCount",
         ),
         _text(
             "DML-CONVOLUTION-output-batches",
@@ -2103,7 +2116,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-CONVOLUTION-output-channels",
             "CONVOLUTION",
-            "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction is FORWARD; OutputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction differs from FORWARD.",
+            "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction is FORWARD; "
+            "OutputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction differs from "
+            "FORWARD.",
             "docs",
             "ns-directml-dml_convolution_operator_desc",
             "1.0",
@@ -2159,7 +2174,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GEMM-output-sizes",
             "GEMM",
-            "OutputTensor.Sizes follows from other members: the batch, the rows of A and the columns of B, each after its transform.",
+            "OutputTensor.Sizes follows from other members: the batch, the rows of A and the columns of B, "
+            "each after its transform.",
             "docs",
             "ns-directml-dml_gemm_operator_desc",
             "1.0",
@@ -2181,7 +2197,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GEMM-channel-limit",
             "GEMM",
-            "Where ATensor.DimensionCount is at least 3, ATensor.Sizes[ATensor.DimensionCount - 3] is at most 65535 (DirectML has been seen to refuse more channels).",
+            "Where ATensor.DimensionCount is at least 3, ATensor.Sizes[ATensor.DimensionCount - 3] is at "
+            "most 65535 (DirectML has been seen to refuse more channels).",
             "observed",
             "ns-directml-dml_gemm_operator_desc",
             "1.0",
@@ -2237,7 +2254,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "OutputTensor.Sizes == ReducedSizes",
-            "ReducedSizes = [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)]",
+            "ReducedSizes = [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for "
+            "d in range(InputTensor.DimensionCount)]",
         ),
         _text(
             "DML-AVERAGE_POOLING-same-rank",
@@ -2252,7 +2270,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-AVERAGE_POOLING-dimension-count",
             "AVERAGE_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_average_pooling_operator_desc",
             "1.0",
@@ -2298,12 +2317,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "WindowSize[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-AVERAGE_POOLING-output-batches-channels",
             "AVERAGE_POOLING",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_average_pooling_operator_desc",
             "1.0",
@@ -2318,8 +2339,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_average_pooling_operator_desc",
             "1.0",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-LP_POOLING-same-rank",
@@ -2334,7 +2357,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LP_POOLING-dimension-count",
             "LP_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_lp_pooling_operator_desc",
             "1.0",
@@ -2380,12 +2404,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "WindowSize[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-LP_POOLING-output-batches-channels",
             "LP_POOLING",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_lp_pooling_operator_desc",
             "1.0",
@@ -2400,8 +2426,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_lp_pooling_operator_desc",
             "1.0",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-LP_POOLING-p-range",
@@ -2426,7 +2454,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING-dimension-count",
             "MAX_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_max_pooling_operator_desc",
             "1.0",
@@ -2472,12 +2501,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "WindowSize[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MAX_POOLING-output-batches-channels",
             "MAX_POOLING",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_max_pooling_operator_desc",
             "1.0",
@@ -2492,8 +2523,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_max_pooling_operator_desc",
             "1.0",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-ROI_POOLING-same-type",
@@ -2521,7 +2554,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_POOLING-output-shape",
             "ROI_POOLING",
-            "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] equals PooledSize.Width.",
+            "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals "
+            "InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] "
+            "equals PooledSize.Width.",
             "docs",
             "ns-directml-dml_roi_pooling_operator_desc",
             "1.0",
@@ -2543,16 +2578,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-SLICE-dimension-count",
-            "SLICE",
-            "DimensionCount equals InputTensor.DimensionCount.",
-            "docs",
-            "ns-directml-dml_slice_operator_desc",
-            "1.0",
-            "",
-            "DimensionCount == InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-SLICE-same-type",
             "SLICE",
             "OutputTensor has the data type of InputTensor.",
@@ -2563,14 +2588,26 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DataType == InputTensor.DataType",
         ),
         _text(
-            "DML-SLICE-slice-bounds",
+            "DML-SLICE-dimension-count",
             "SLICE",
-            "Offsets[i] + (Sizes[i] - 1) x Strides[i] is less than InputTensor.Sizes[i], for each i (the last element lies within the input).",
+            "DimensionCount equals InputTensor.DimensionCount.",
             "docs",
             "ns-directml-dml_slice_operator_desc",
             "1.0",
             "",
-            "Offsets[i] + (Sizes[i] - 1) * Strides[i] < InputTensor.Sizes[i] for i in range(InputTensor.DimensionCount)",
+            "DimensionCount == InputTensor.DimensionCount",
+        ),
+        _text(
+            "DML-SLICE-slice-bounds",
+            "SLICE",
+            "Offsets[i] + (Sizes[i] - 1) x Strides[i] is less than InputTensor.Sizes[i], for each i (the "
+            "last element lies within the input).",
+            "docs",
+            "ns-directml-dml_slice_operator_desc",
+            "1.0",
+            "",
+            "Offsets[i] + (Sizes[i] - 1) * Strides[i] < InputTensor.Sizes[i] for i in "
+            "range(InputTensor.DimensionCount)",
         ),
         _text(
             "DML-SLICE-output-sizes",
@@ -2610,7 +2647,18 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_split_operator_desc",
             "1.0",
             "",
-            "OutputTensors[i].DimensionCount == InputTensor.DimensionCount for i in range(len(OutputTensors))",
+            "OutputTensors[i].DimensionCount == InputTensor.DimensionCount for i in "
+            "range(len(OutputTensors))",
+        ),
+        _text(
+            "DML-SPLIT-same-type",
+            "SPLIT",
+            "OutputTensors has the data type of InputTensor.",
+            "docs",
+            "ns-directml-dml_split_operator_desc",
+            "1.0",
+            "",
+            "OutputTensors[i].DataType == InputTensor.DataType for i in range(len(OutputTensors))",
         ),
         _text(
             "DML-SPLIT-output-count-range",
@@ -2633,24 +2681,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Axis < InputTensor.DimensionCount",
         ),
         _text(
-            "DML-SPLIT-same-type",
-            "SPLIT",
-            "OutputTensors has the data type of InputTensor.",
-            "docs",
-            "ns-directml-dml_split_operator_desc",
-            "1.0",
-            "",
-            "OutputTensors[i].DataType == InputTensor.DataType for i in range(len(OutputTensors))",
-        ),
-        _text(
             "DML-SPLIT-output-sizes-off-axis",
             "SPLIT",
-            "OutputTensors[i].Sizes[d] equals InputTensor.Sizes[d], for each i, for each d where d differs from Axis (only the axis may differ).",
+            "OutputTensors[i].Sizes[d] equals InputTensor.Sizes[d], for each i, for each d where d differs "
+            "from Axis (only the axis may differ).",
             "docs",
             "ns-directml-dml_split_operator_desc",
             "1.0",
             "",
-            "OutputTensors[i].Sizes[d] == InputTensor.Sizes[d] for i in range(len(OutputTensors)) for d in range(InputTensor.DimensionCount) if d != Axis",
+            "OutputTensors[i].Sizes[d] == InputTensor.Sizes[d] for i in range(len(OutputTensors)) for d in "
+            "range(InputTensor.DimensionCount) if d != Axis",
         ),
         _text(
             "DML-SPLIT-axis-size",
@@ -2715,22 +2755,26 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-JOIN-input-sizes-off-axis",
             "JOIN",
-            "InputTensors[i].Sizes[d] equals InputTensors[0].Sizes[d], for each i, for each d where d differs from Axis (only the axis may differ).",
+            "InputTensors[i].Sizes[d] equals InputTensors[0].Sizes[d], for each i, for each d where d "
+            "differs from Axis (only the axis may differ).",
             "docs",
             "ns-directml-dml_join_operator_desc",
             "1.0",
             "",
-            "InputTensors[i].Sizes[d] == InputTensors[0].Sizes[d] for i in range(1, len(InputTensors)) for d in range(InputTensors[0].DimensionCount) if d != Axis",
+            "InputTensors[i].Sizes[d] == InputTensors[0].Sizes[d] for i in range(1, len(InputTensors)) for "
+            "d in range(InputTensors[0].DimensionCount) if d != Axis",
         ),
         _text(
             "DML-JOIN-output-sizes",
             "JOIN",
-            "OutputTensor.Sizes follows from other members: along Axis, the inputs add up; the other sizes are theirs.",
+            "OutputTensor.Sizes follows from other members: along Axis, the inputs add up; the other sizes "
+            "are theirs.",
             "docs",
             "ns-directml-dml_join_operator_desc",
             "1.0",
             "",
-            "OutputTensor.Sizes == replace(InputTensors[0].Sizes, Axis, sum(InputTensors[i].Sizes[Axis] for i in range(len(InputTensors))))",
+            "OutputTensor.Sizes == replace(InputTensors[0].Sizes, Axis, sum(InputTensors[i].Sizes[Axis] for "
+            "i in range(len(InputTensors))))",
         ),
         _text(
             "DML-PADDING-same-rank",
@@ -2741,6 +2785,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
+        ),
+        _text(
+            "DML-PADDING-same-type",
+            "PADDING",
+            "OutputTensor has the data type of InputTensor.",
+            "docs",
+            "ns-directml-dml_padding_operator_desc",
+            "1.0",
+            "",
+            "OutputTensor.DataType == InputTensor.DataType",
         ),
         _text(
             "DML-PADDING-dimension-count",
@@ -2773,24 +2827,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "PaddingMode != WRAP",
         ),
         _text(
-            "DML-PADDING-same-type",
-            "PADDING",
-            "OutputTensor has the data type of InputTensor.",
-            "docs",
-            "ns-directml-dml_padding_operator_desc",
-            "1.0",
-            "",
-            "OutputTensor.DataType == InputTensor.DataType",
-        ),
-        _text(
             "DML-PADDING-output-sizes",
             "PADDING",
-            "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
+            "OutputTensor.Sizes follows from other members: each size is that of the input plus "
+            "StartPadding plus EndPadding.",
             "docs",
             "ns-directml-dml_padding_operator_desc",
             "1.0",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)]",
+            "OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount)]",
         ),
         _text(
             "DML-VALUE_SCALE_2D-channel-count-values",
@@ -2843,6 +2889,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
+            "DML-UPSAMPLE_2D-same-type",
+            "UPSAMPLE_2D",
+            "OutputTensor has the data type of InputTensor.",
+            "docs",
+            "ns-directml-dml_upsample_2d_operator_desc",
+            "1.0",
+            "",
+            "OutputTensor.DataType == InputTensor.DataType",
+        ),
+        _text(
             "DML-UPSAMPLE_2D-scale-size",
             "UPSAMPLE_2D",
             "ScaleSize.Height is at least 1; ScaleSize.Width is at least 1.",
@@ -2854,16 +2910,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ScaleSize.Width >= 1",
         ),
         _text(
-            "DML-UPSAMPLE_2D-same-type",
-            "UPSAMPLE_2D",
-            "OutputTensor has the data type of InputTensor.",
-            "docs",
-            "ns-directml-dml_upsample_2d_operator_desc",
-            "1.0",
-            "",
-            "OutputTensor.DataType == InputTensor.DataType",
-        ),
-        _text(
             "DML-UPSAMPLE_2D-output-sizes",
             "UPSAMPLE_2D",
             "OutputTensor.Sizes follows from other members: height and width of the input times ScaleSize.",
@@ -2871,7 +2917,9 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_upsample_2d_operator_desc",
             "1.0",
             "",
-            "OutputTensor.Sizes == InputTensor.Sizes[:InputTensor.DimensionCount - 2] + [InputTensor.Sizes[InputTensor.DimensionCount - 2] * ScaleSize.Height, InputTensor.Sizes[InputTensor.DimensionCount - 1] * ScaleSize.Width]",
+            "OutputTensor.Sizes == InputTensor.Sizes[:InputTensor.DimensionCount - 2] + "
+            "[InputTensor.Sizes[InputTensor.DimensionCount - 2] * ScaleSize.Height, "
+            "InputTensor.Sizes[InputTensor.DimensionCount - 1] * ScaleSize.Width]",
         ),
         _text(
             "DML-GATHER-same-rank",
@@ -2917,12 +2965,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER-indices-leading-ones",
             "GATHER",
-            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndexDimensions hold no index).",
+            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndexDimensions hold no "
+            "index).",
             "docs",
             "ns-directml-dml_gather_operator_desc",
             "1.0",
             "",
-            "IndicesTensor.Sizes[d] == 1 for d in range(max(IndicesTensor.DimensionCount - IndexDimensions, 0))",
+            "IndicesTensor.Sizes[d] == 1 for d in range(max(IndicesTensor.DimensionCount - IndexDimensions, "
+            "0))",
         ),
         _text(
             "DML-GATHER-output-rank",
@@ -2933,18 +2983,21 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "GatheredSizes[d] == 1 for d in range(max(len(GatheredSizes) - InputTensor.DimensionCount, 0))",
-            "GatheredSizes = InputTensor.Sizes[:Axis] + IndicesTensor.Sizes[IndicesTensor.DimensionCount - IndexDimensions:] + InputTensor.Sizes[Axis + 1:]",
+            "GatheredSizes = InputTensor.Sizes[:Axis] + IndicesTensor.Sizes[IndicesTensor.DimensionCount - "
+            "IndexDimensions:] + InputTensor.Sizes[Axis + 1:]",
         ),
         _text(
             "DML-GATHER-output-sizes",
             "GATHER",
-            "OutputTensor.Sizes follows from other members: the sizes of the input with those of the indices in place of the axis, after leading 1s.",
+            "OutputTensor.Sizes follows from other members: the sizes of the input with those of the "
+            "indices in place of the axis, after leading 1s.",
             "docs",
             "ns-directml-dml_gather_operator_desc",
             "1.0",
             "",
             "OutputTensor.Sizes == align(GatheredSizes, InputTensor.DimensionCount, 1)",
-            "GatheredSizes = InputTensor.Sizes[:Axis] + IndicesTensor.Sizes[IndicesTensor.DimensionCount - IndexDimensions:] + InputTensor.Sizes[Axis + 1:]",
+            "GatheredSizes = InputTensor.Sizes[:Axis] + IndicesTensor.Sizes[IndicesTensor.DimensionCount - "
+            "IndexDimensions:] + InputTensor.Sizes[Axis + 1:]",
         ),
         _text(
             "DML-SPACE_TO_DEPTH-block-size-range",
@@ -2969,7 +3022,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SPACE_TO_DEPTH-blocks-divide",
             "SPACE_TO_DEPTH",
-            "InputTensor.Sizes[d] is a multiple of BlockSize, for each d (height and width are made of whole blocks).",
+            "InputTensor.Sizes[d] is a multiple of BlockSize, for each d (height and width are made of "
+            "whole blocks).",
             "docs",
             "ns-directml-dml_space_to_depth_operator_desc",
             "1.0",
@@ -2979,12 +3033,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SPACE_TO_DEPTH-output-sizes",
             "SPACE_TO_DEPTH",
-            "OutputTensor.Sizes follows from other members: channels times BlockSize squared; height and width divided by BlockSize.",
+            "OutputTensor.Sizes follows from other members: channels times BlockSize squared; height and "
+            "width divided by BlockSize.",
             "docs",
             "ns-directml-dml_space_to_depth_operator_desc",
             "1.0",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize]",
+            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, "
+            "InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize]",
         ),
         _text(
             "DML-DEPTH_TO_SPACE-block-size-range",
@@ -3019,12 +3075,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-DEPTH_TO_SPACE-output-sizes",
             "DEPTH_TO_SPACE",
-            "OutputTensor.Sizes follows from other members: channels divided by BlockSize squared; height and width times BlockSize.",
+            "OutputTensor.Sizes follows from other members: channels divided by BlockSize squared; height "
+            "and width times BlockSize.",
             "docs",
             "ns-directml-dml_depth_to_space_operator_desc",
             "1.0",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize]",
+            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), "
+            "InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize]",
         ),
         _text(
             "DML-TILE-same-rank",
@@ -3037,16 +3095,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-TILE-repeats-count",
-            "TILE",
-            "RepeatsCount equals InputTensor.DimensionCount.",
-            "docs",
-            "ns-directml-dml_tile_operator_desc",
-            "1.0",
-            "",
-            "RepeatsCount == InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-TILE-same-type",
             "TILE",
             "OutputTensor has the data type of InputTensor.",
@@ -3055,6 +3103,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "OutputTensor.DataType == InputTensor.DataType",
+        ),
+        _text(
+            "DML-TILE-repeats-count",
+            "TILE",
+            "RepeatsCount equals InputTensor.DimensionCount.",
+            "docs",
+            "ns-directml-dml_tile_operator_desc",
+            "1.0",
+            "",
+            "RepeatsCount == InputTensor.DimensionCount",
         ),
         _text(
             "DML-TILE-repeats-range",
@@ -3069,12 +3127,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-TILE-output-sizes",
             "TILE",
-            "OutputTensor.Sizes follows from other members: each size is that of the input times its entry in Repeats.",
+            "OutputTensor.Sizes follows from other members: each size is that of the input times its entry "
+            "in Repeats.",
             "docs",
             "ns-directml-dml_tile_operator_desc",
             "1.0",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[i] * Repeats[i] for i in range(InputTensor.DimensionCount)]",
+            "OutputTensor.Sizes == [InputTensor.Sizes[i] * Repeats[i] for i in "
+            "range(InputTensor.DimensionCount)]",
         ),
         _text(
             "DML-TOP_K-same-rank",
@@ -3160,7 +3220,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION-same-rank",
             "BATCH_NORMALIZATION",
-            "MeanTensor, VarianceTensor, ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
+            "MeanTensor, VarianceTensor, ScaleTensor, BiasTensor and OutputTensor have as many dimensions "
+            "as InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
@@ -3174,7 +3235,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION-same-type",
             "BATCH_NORMALIZATION",
-            "MeanTensor, VarianceTensor, ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
+            "MeanTensor, VarianceTensor, ScaleTensor, BiasTensor and OutputTensor have the data type of "
+            "InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
@@ -3188,62 +3250,75 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION-mean-broadcast",
             "BATCH_NORMALIZATION",
-            "MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] differs "
+            "from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
             "",
-            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(MeanTensor.DimensionCount) if MeanTensor.Sizes[d] != 1",
+            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(MeanTensor.DimensionCount) if "
+            "MeanTensor.Sizes[d] != 1",
         ),
         _text(
             "DML-BATCH_NORMALIZATION-variance-broadcast",
             "BATCH_NORMALIZATION",
-            "VarianceTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where VarianceTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "VarianceTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where VarianceTensor.Sizes[d] "
+            "differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
             "",
-            "VarianceTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(VarianceTensor.DimensionCount) if VarianceTensor.Sizes[d] != 1",
+            "VarianceTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(VarianceTensor.DimensionCount) "
+            "if VarianceTensor.Sizes[d] != 1",
         ),
         _text(
             "DML-BATCH_NORMALIZATION-scale-broadcast",
             "BATCH_NORMALIZATION",
-            "ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] "
+            "differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
             "",
-            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if ScaleTensor.Sizes[d] != 1",
+            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if "
+            "ScaleTensor.Sizes[d] != 1",
         ),
         _text(
             "DML-BATCH_NORMALIZATION-bias-broadcast",
             "BATCH_NORMALIZATION",
-            "BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs "
+            "from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
             "",
-            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if BiasTensor.Sizes[d] != 1",
+            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if "
+            "BiasTensor.Sizes[d] != 1",
         ),
         _text(
             "DML-BATCH_NORMALIZATION-mean-not-spatial",
             "BATCH_NORMALIZATION",
-            "Where Spatial is false, MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] is 1 (unless Spatial, MeanTensor is not broadcast along height and width).",
+            "Where Spatial is false, MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "MeanTensor.Sizes[d] is 1 (unless Spatial, MeanTensor is not broadcast along height and width).",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
             "4.0",
-            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(2, InputTensor.DimensionCount) if MeanTensor.Sizes[d] == 1, when not Spatial",
+            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(2, InputTensor.DimensionCount) if "
+            "MeanTensor.Sizes[d] == 1, when not Spatial",
         ),
         _text(
             "DML-BATCH_NORMALIZATION-variance-not-spatial",
             "BATCH_NORMALIZATION",
-            "Where Spatial is false, VarianceTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where VarianceTensor.Sizes[d] is 1 (unless Spatial, VarianceTensor is not broadcast along height and width).",
+            "Where Spatial is false, VarianceTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "VarianceTensor.Sizes[d] is 1 (unless Spatial, VarianceTensor is not broadcast along height and "
+            "width).",
             "docs",
             "ns-directml-dml_batch_normalization_operator_desc",
             "1.0",
             "4.0",
-            "VarianceTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(2, InputTensor.DimensionCount) if VarianceTensor.Sizes[d] == 1, when not Spatial",
+            "VarianceTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(2, InputTensor.DimensionCount) "
+            "if VarianceTensor.Sizes[d] == 1, when not Spatial",
         ),
         _text(
             "DML-BATCH_NORMALIZATION-same-sizes",
@@ -3258,7 +3333,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION-scale-required",
             "MEAN_VARIANCE_NORMALIZATION",
-            "Where BiasTensor is given, ScaleTensor is given (before feature level 5.2 scale and bias come together).",
+            "Where BiasTensor is given, ScaleTensor is given (before feature level 5.2 scale and bias come "
+            "together).",
             "docs",
             "ns-directml-dml_mean_variance_normalization_operator_desc",
             "1.0",
@@ -3268,7 +3344,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION-bias-required",
             "MEAN_VARIANCE_NORMALIZATION",
-            "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come together).",
+            "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come "
+            "together).",
             "docs",
             "ns-directml-dml_mean_variance_normalization_operator_desc",
             "1.0",
@@ -3290,22 +3367,26 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast",
             "MEAN_VARIANCE_NORMALIZATION",
-            "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization_operator_desc",
             "1.0",
             "",
-            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if ScaleTensor.Sizes[d] != 1, when present(ScaleTensor)",
+            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if "
+            "ScaleTensor.Sizes[d] != 1, when present(ScaleTensor)",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast",
             "MEAN_VARIANCE_NORMALIZATION",
-            "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization_operator_desc",
             "1.0",
             "",
-            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if BiasTensor.Sizes[d] != 1, when present(BiasTensor)",
+            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if "
+            "BiasTensor.Sizes[d] != 1, when present(BiasTensor)",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION-same-sizes",
@@ -3358,26 +3439,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-LP_NORMALIZATION-axis-range",
-            "LP_NORMALIZATION",
-            "Axis is less than InputTensor.DimensionCount (no other axis exists).",
-            "docs",
-            "ns-directml-dml_lp_normalization_operator_desc",
-            "1.0",
-            "",
-            "Axis < InputTensor.DimensionCount",
-        ),
-        _text(
-            "DML-LP_NORMALIZATION-p-values",
-            "LP_NORMALIZATION",
-            "P is 1 or 2.",
-            "docs",
-            "ns-directml-dml_lp_normalization_operator_desc",
-            "1.0",
-            "",
-            "P in (1, 2)",
-        ),
-        _text(
             "DML-LP_NORMALIZATION-same-type",
             "LP_NORMALIZATION",
             "OutputTensor has the data type of InputTensor.",
@@ -3398,9 +3459,30 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
+            "DML-LP_NORMALIZATION-axis-range",
+            "LP_NORMALIZATION",
+            "Axis is less than InputTensor.DimensionCount (no other axis exists).",
+            "docs",
+            "ns-directml-dml_lp_normalization_operator_desc",
+            "1.0",
+            "",
+            "Axis < InputTensor.DimensionCount",
+        ),
+        _text(
+            "DML-LP_NORMALIZATION-p-values",
+            "LP_NORMALIZATION",
+            "P is 1 or 2.",
+            "docs",
+            "ns-directml-dml_lp_normalization_operator_desc",
+            "1.0",
+            "",
+            "P in (1, 2)",
+        ),
+        _text(
             "DML-RNN-activation-desc-count",
             "RNN",
-            "ActivationDescCount equals 1 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 1, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
+            "ActivationDescCount equals 1 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals "
+            "1, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3412,7 +3494,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-same-type",
             "RNN",
-            "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
+            "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and "
+            "OutputSingleTensor have the data type of InputTensor.",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3427,7 +3510,11 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-not-owned",
             "RNN",
-            "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
+            "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; "
+            "RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, "
+            "where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where "
+            "HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where "
+            "SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3465,7 +3552,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-direction-count",
             "RNN",
-            "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is 1, where Direction differs from BIDIRECTIONAL.",
+            "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is "
+            "1, where Direction differs from BIDIRECTIONAL.",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3477,7 +3565,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-weight-shape",
             "RNN",
-            "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; WeightTensor.Sizes[2] equals 1 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals InputTensor.Sizes[3].",
+            "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; "
+            "WeightTensor.Sizes[2] equals 1 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals "
+            "InputTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3494,7 +3584,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-bias-shape",
             "RNN",
-            "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 1 x RecurrenceTensor.Sizes[3] x 2.",
+            "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; "
+            "BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 1 x "
+            "RecurrenceTensor.Sizes[3] x 2.",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3510,7 +3602,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-hidden-init-shape",
             "RNN",
-            "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] "
+            "equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; "
+            "HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3526,7 +3620,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-sequence-lengths-shape",
             "RNN",
-            "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
+            "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; "
+            "SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; "
+            "SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3540,7 +3636,10 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-output-sequence-shape",
             "RNN",
-            "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals "
+            "InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; "
+            "OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] "
+            "equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3557,7 +3656,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-output-single-shape",
             "RNN",
-            "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; "
+            "OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] "
+            "equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3573,7 +3674,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-RNN-output-given",
             "RNN",
-            "OutputSequenceTensor is given or OutputSingleTensor is given (without an output there is nothing to compute).",
+            "OutputSequenceTensor is given or OutputSingleTensor is given (without an output there is "
+            "nothing to compute).",
             "ours",
             "ns-directml-dml_rnn_operator_desc",
             "1.0",
@@ -3583,7 +3685,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-activation-desc-count",
             "LSTM",
-            "ActivationDescCount equals 3 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 3, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
+            "ActivationDescCount equals 3 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals "
+            "3, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3595,7 +3698,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-same-type",
             "LSTM",
-            "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
+            "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and "
+            "OutputSingleTensor have the data type of InputTensor.",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3610,7 +3714,11 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-not-owned",
             "LSTM",
-            "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
+            "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; "
+            "RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, "
+            "where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where "
+            "HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where "
+            "SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3648,7 +3756,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-direction-count",
             "LSTM",
-            "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is 1, where Direction differs from BIDIRECTIONAL.",
+            "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is "
+            "1, where Direction differs from BIDIRECTIONAL.",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3660,7 +3769,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-weight-shape",
             "LSTM",
-            "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; WeightTensor.Sizes[2] equals 4 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals InputTensor.Sizes[3].",
+            "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; "
+            "WeightTensor.Sizes[2] equals 4 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals "
+            "InputTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3677,7 +3788,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-bias-shape",
             "LSTM",
-            "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 4 x RecurrenceTensor.Sizes[3] x 2.",
+            "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; "
+            "BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 4 x "
+            "RecurrenceTensor.Sizes[3] x 2.",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3693,7 +3806,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-hidden-init-shape",
             "LSTM",
-            "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] "
+            "equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; "
+            "HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3709,7 +3824,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-sequence-lengths-shape",
             "LSTM",
-            "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
+            "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; "
+            "SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; "
+            "SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3723,7 +3840,10 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-output-sequence-shape",
             "LSTM",
-            "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals "
+            "InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; "
+            "OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] "
+            "equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3740,7 +3860,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-output-single-shape",
             "LSTM",
-            "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; "
+            "OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] "
+            "equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3756,7 +3878,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-output-given",
             "LSTM",
-            "OutputSequenceTensor is given or OutputSingleTensor is given or OutputCellSingleTensor is given (without an output there is nothing to compute).",
+            "OutputSequenceTensor is given or OutputSingleTensor is given or OutputCellSingleTensor is "
+            "given (without an output there is nothing to compute).",
             "ours",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3788,7 +3911,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-not-owned-cell",
             "LSTM",
-            "CellMemInitTensor.Flags differs from OWNED_BY_DML, where CellMemInitTensor is given; PeepholeTensor.Flags differs from OWNED_BY_DML, where PeepholeTensor is given (recurrent operators keep no tensor of their own).",
+            "CellMemInitTensor.Flags differs from OWNED_BY_DML, where CellMemInitTensor is given; "
+            "PeepholeTensor.Flags differs from OWNED_BY_DML, where PeepholeTensor is given (recurrent "
+            "operators keep no tensor of their own).",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3799,7 +3924,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-cell-mem-init-shape",
             "LSTM",
-            "Where CellMemInitTensor is given, CellMemInitTensor.Sizes[0] is 1; CellMemInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; CellMemInitTensor.Sizes[2] equals InputTensor.Sizes[2]; CellMemInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where CellMemInitTensor is given, CellMemInitTensor.Sizes[0] is 1; CellMemInitTensor.Sizes[1] "
+            "equals RecurrenceTensor.Sizes[1]; CellMemInitTensor.Sizes[2] equals InputTensor.Sizes[2]; "
+            "CellMemInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3815,7 +3942,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-peephole-shape",
             "LSTM",
-            "Where PeepholeTensor is given, PeepholeTensor.Sizes[0] is 1; PeepholeTensor.Sizes[1] is 1; PeepholeTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; PeepholeTensor.Sizes[3] equals RecurrenceTensor.Sizes[3] x 3.",
+            "Where PeepholeTensor is given, PeepholeTensor.Sizes[0] is 1; PeepholeTensor.Sizes[1] is 1; "
+            "PeepholeTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; PeepholeTensor.Sizes[3] equals "
+            "RecurrenceTensor.Sizes[3] x 3.",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3830,7 +3959,10 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LSTM-output-cell-single-shape",
             "LSTM",
-            "Where OutputCellSingleTensor is given, OutputCellSingleTensor.Sizes[0] is 1; OutputCellSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputCellSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputCellSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where OutputCellSingleTensor is given, OutputCellSingleTensor.Sizes[0] is 1; "
+            "OutputCellSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; "
+            "OutputCellSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputCellSingleTensor.Sizes[3] "
+            "equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_lstm_operator_desc",
             "1.0",
@@ -3846,7 +3978,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-activation-desc-count",
             "GRU",
-            "ActivationDescCount equals 2 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 2, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
+            "ActivationDescCount equals 2 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals "
+            "2, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3858,7 +3991,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-same-type",
             "GRU",
-            "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
+            "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and "
+            "OutputSingleTensor have the data type of InputTensor.",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3873,7 +4007,11 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-not-owned",
             "GRU",
-            "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
+            "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; "
+            "RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, "
+            "where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where "
+            "HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where "
+            "SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3911,7 +4049,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-direction-count",
             "GRU",
-            "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is 1, where Direction differs from BIDIRECTIONAL.",
+            "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is "
+            "1, where Direction differs from BIDIRECTIONAL.",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3923,7 +4062,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-weight-shape",
             "GRU",
-            "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; WeightTensor.Sizes[2] equals 3 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals InputTensor.Sizes[3].",
+            "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; "
+            "WeightTensor.Sizes[2] equals 3 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals "
+            "InputTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3940,7 +4081,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-bias-shape",
             "GRU",
-            "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 3 x RecurrenceTensor.Sizes[3] x 2.",
+            "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; "
+            "BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 3 x "
+            "RecurrenceTensor.Sizes[3] x 2.",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3956,7 +4099,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-hidden-init-shape",
             "GRU",
-            "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] "
+            "equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; "
+            "HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3972,7 +4117,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-sequence-lengths-shape",
             "GRU",
-            "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
+            "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; "
+            "SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; "
+            "SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -3986,7 +4133,10 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-output-sequence-shape",
             "GRU",
-            "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals "
+            "InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; "
+            "OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] "
+            "equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -4003,7 +4153,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-output-single-shape",
             "GRU",
-            "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+            "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; "
+            "OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] "
+            "equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
             "docs",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -4019,7 +4171,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GRU-output-given",
             "GRU",
-            "OutputSequenceTensor is given or OutputSingleTensor is given (without an output there is nothing to compute).",
+            "OutputSequenceTensor is given or OutputSingleTensor is given (without an output there is "
+            "nothing to compute).",
             "ours",
             "ns-directml-dml_gru_operator_desc",
             "1.0",
@@ -4287,6 +4440,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
+            "DML-ELEMENT_WISE_IF-same-type",
+            "ELEMENT_WISE_IF",
+            "BTensor and OutputTensor have the data type of ATensor.",
+            "docs",
+            "ns-directml-dml_element_wise_if_operator_desc",
+            "2.0",
+            "",
+            "BTensor.DataType == ATensor.DataType",
+            "OutputTensor.DataType == ATensor.DataType",
+        ),
+        _text(
             "DML-ELEMENT_WISE_IF-same-rank",
             "ELEMENT_WISE_IF",
             "ATensor, BTensor and OutputTensor have as many dimensions as ConditionTensor.",
@@ -4297,17 +4461,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ATensor.DimensionCount == ConditionTensor.DimensionCount",
             "BTensor.DimensionCount == ConditionTensor.DimensionCount",
             "OutputTensor.DimensionCount == ConditionTensor.DimensionCount",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_IF-same-type",
-            "ELEMENT_WISE_IF",
-            "BTensor and OutputTensor have the data type of ATensor.",
-            "docs",
-            "ns-directml-dml_element_wise_if_operator_desc",
-            "2.0",
-            "",
-            "BTensor.DataType == ATensor.DataType",
-            "OutputTensor.DataType == ATensor.DataType",
         ),
         _text(
             "DML-ELEMENT_WISE_IF-same-sizes",
@@ -4397,7 +4550,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING1-dimension-count",
             "MAX_POOLING1",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_max_pooling1_operator_desc",
             "2.0",
@@ -4443,12 +4597,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "2.0",
             "",
             "WindowSize[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MAX_POOLING1-output-batches-channels",
             "MAX_POOLING1",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_max_pooling1_operator_desc",
             "2.0",
@@ -4463,8 +4619,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_max_pooling1_operator_desc",
             "2.0",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MAX_POOLING1-indices-rank",
@@ -4474,7 +4632,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_max_pooling1_operator_desc",
             "2.0",
             "",
-            "OutputIndicesTensor.DimensionCount == InputTensor.DimensionCount, when present(OutputIndicesTensor)",
+            "OutputIndicesTensor.DimensionCount == InputTensor.DimensionCount, when "
+            "present(OutputIndicesTensor)",
         ),
         _text(
             "DML-MAX_POOLING1-indices-sizes",
@@ -4542,22 +4701,26 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SCATTER_ELEMENTS-indices-within",
             "SCATTER_ELEMENTS",
-            "IndicesTensor.Sizes[d] is at most InputTensor.Sizes[d], for each d where d differs from Axis (off the axis, an update goes to the output element at its own coordinates).",
+            "IndicesTensor.Sizes[d] is at most InputTensor.Sizes[d], for each d where d differs from Axis "
+            "(off the axis, an update goes to the output element at its own coordinates).",
             "docs",
             "ns-directml-dml_scatter_operator_desc",
             "2.0",
             "",
-            "IndicesTensor.Sizes[d] <= InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount) if d != Axis",
+            "IndicesTensor.Sizes[d] <= InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount) if d "
+            "!= Axis",
         ),
         _text(
             "DML-SCATTER_ELEMENTS-indices-sizes",
             "SCATTER_ELEMENTS",
-            "IndicesTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where d differs from Axis (only the axis may differ).",
+            "IndicesTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where d differs from Axis (only "
+            "the axis may differ).",
             "docs",
             "ns-directml-dml_scatter_operator_desc",
             "2.0",
             "",
-            "IndicesTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount) if d != Axis",
+            "IndicesTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount) if d "
+            "!= Axis",
         ),
         _text(
             "DML-SCATTER_ELEMENTS-updates-sizes",
@@ -4651,7 +4814,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ScaleCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE-scales",
+            "DML-RESAMPLE-scales-range",
             "RESAMPLE",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",
@@ -4893,16 +5056,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-CUMULATIVE_SUMMATION-axis-range",
-            "CUMULATIVE_SUMMATION",
-            "Axis is less than InputTensor.DimensionCount.",
-            "docs",
-            "ns-directml-dml_cumulative_summation_operator_desc",
-            "2.1",
-            "",
-            "Axis < InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-CUMULATIVE_SUMMATION-same-type",
             "CUMULATIVE_SUMMATION",
             "OutputTensor has the data type of InputTensor.",
@@ -4921,6 +5074,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "2.1",
             "",
             "OutputTensor.Sizes == InputTensor.Sizes",
+        ),
+        _text(
+            "DML-CUMULATIVE_SUMMATION-axis-range",
+            "CUMULATIVE_SUMMATION",
+            "Axis is less than InputTensor.DimensionCount.",
+            "docs",
+            "ns-directml-dml_cumulative_summation_operator_desc",
+            "2.1",
+            "",
+            "Axis < InputTensor.DimensionCount",
         ),
         _text(
             "DML-REVERSE_SUBSEQUENCES-same-rank",
@@ -4956,12 +5119,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes",
             "REVERSE_SUBSEQUENCES",
-            "SequenceLengthsTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where d differs from Axis (only the axis may differ).",
+            "SequenceLengthsTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where d differs from "
+            "Axis (only the axis may differ).",
             "docs",
             "ns-directml-dml_reverse_subsequences_desc",
             "2.1",
             "",
-            "SequenceLengthsTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount) if d != Axis",
+            "SequenceLengthsTensor.Sizes[d] == InputTensor.Sizes[d] for d in "
+            "range(InputTensor.DimensionCount) if d != Axis",
         ),
         _text(
             "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size",
@@ -5017,12 +5182,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ELEMENTS-indices-sizes",
             "GATHER_ELEMENTS",
-            "IndicesTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where d differs from Axis (only the axis may differ).",
+            "IndicesTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where d differs from Axis (only "
+            "the axis may differ).",
             "docs",
             "ns-directml-dml_gather_elements_operator_desc",
             "2.1",
             "",
-            "IndicesTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount) if d != Axis",
+            "IndicesTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount) if d "
+            "!= Axis",
         ),
         _text(
             "DML-GATHER_ELEMENTS-output-sizes",
@@ -5059,7 +5226,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND-indices-dimension-count-range",
             "GATHER_ND",
-            "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
+            "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most "
+            "IndicesTensor.DimensionCount.",
             "docs",
             "ns-directml-dml_gather_nd_operator_desc",
             "2.1",
@@ -5080,7 +5248,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND-input-leading-ones",
             "GATHER_ND",
-            "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not count).",
+            "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not "
+            "count).",
             "docs",
             "ns-directml-dml_gather_nd_operator_desc",
             "2.1",
@@ -5091,7 +5260,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND-indices-leading-ones",
             "GATHER_ND",
-            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do not count).",
+            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do "
+            "not count).",
             "docs",
             "ns-directml-dml_gather_nd_operator_desc",
             "2.1",
@@ -5102,7 +5272,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND-index-tuple-size",
             "GATHER_ND",
-            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount (a tuple has at most one coordinate for each input dimension that counts).",
+            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount (a tuple "
+            "has at most one coordinate for each input dimension that counts).",
             "docs",
             "ns-directml-dml_gather_nd_operator_desc",
             "2.1",
@@ -5122,12 +5293,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "InputStart = InputTensor.DimensionCount - InputDimensionCount",
             "IndicesStart = IndicesTensor.DimensionCount - IndicesDimensionCount",
             "IndexTupleSize = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]",
-            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + IndexTupleSize:]",
+            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + "
+            "InputTensor.Sizes[InputStart + IndexTupleSize:]",
         ),
         _text(
             "DML-GATHER_ND-output-sizes",
             "GATHER_ND",
-            "OutputTensor.Sizes follows from other members: the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s.",
+            "OutputTensor.Sizes follows from other members: the sizes of the indices but the last, then "
+            "those of the input that are not indexed, after leading 1s.",
             "docs",
             "ns-directml-dml_gather_nd_operator_desc",
             "2.1",
@@ -5136,7 +5309,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "InputStart = InputTensor.DimensionCount - InputDimensionCount",
             "IndicesStart = IndicesTensor.DimensionCount - IndicesDimensionCount",
             "IndexTupleSize = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]",
-            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + IndexTupleSize:]",
+            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + "
+            "InputTensor.Sizes[InputStart + IndexTupleSize:]",
         ),
         _text(
             "DML-SCATTER_ND-same-rank",
@@ -5164,7 +5338,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SCATTER_ND-indices-dimension-count-range",
             "SCATTER_ND",
-            "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
+            "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most "
+            "IndicesTensor.DimensionCount.",
             "docs",
             "ns-directml-dml_scatter_nd_operator_desc",
             "2.1",
@@ -5186,7 +5361,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SCATTER_ND-input-leading-ones",
             "SCATTER_ND",
-            "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not count).",
+            "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not "
+            "count).",
             "docs",
             "ns-directml-dml_scatter_nd_operator_desc",
             "2.1",
@@ -5197,7 +5373,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SCATTER_ND-indices-leading-ones",
             "SCATTER_ND",
-            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do not count).",
+            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do "
+            "not count).",
             "docs",
             "ns-directml-dml_scatter_nd_operator_desc",
             "2.1",
@@ -5208,7 +5385,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SCATTER_ND-index-tuple-size",
             "SCATTER_ND",
-            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount (a tuple has at most one coordinate for each input dimension that counts).",
+            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount (a tuple "
+            "has at most one coordinate for each input dimension that counts).",
             "docs",
             "ns-directml-dml_scatter_nd_operator_desc",
             "2.1",
@@ -5228,12 +5406,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "InputStart = InputTensor.DimensionCount - InputDimensionCount",
             "IndicesStart = IndicesTensor.DimensionCount - IndicesDimensionCount",
             "IndexTupleSize = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]",
-            "ScatteredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + IndexTupleSize:]",
+            "ScatteredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + "
+            "InputTensor.Sizes[InputStart + IndexTupleSize:]",
         ),
         _text(
             "DML-SCATTER_ND-updates-sizes",
             "SCATTER_ND",
-            "UpdatesTensor.Sizes follows from other members: the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s.",
+            "UpdatesTensor.Sizes follows from other members: the sizes of the indices but the last, then "
+            "those of the input that are not indexed, after leading 1s.",
             "docs",
             "ns-directml-dml_scatter_nd_operator_desc",
             "2.1",
@@ -5242,7 +5422,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "InputStart = InputTensor.DimensionCount - InputDimensionCount",
             "IndicesStart = IndicesTensor.DimensionCount - IndicesDimensionCount",
             "IndexTupleSize = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]",
-            "ScatteredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + IndexTupleSize:]",
+            "ScatteredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + "
+            "InputTensor.Sizes[InputStart + IndexTupleSize:]",
         ),
         _text(
             "DML-SCATTER_ND-output-sizes",
@@ -5267,7 +5448,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING2-dimension-count",
             "MAX_POOLING2",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_max_pooling2_operator_desc",
             "2.1",
@@ -5324,12 +5506,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "WindowExtents[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
             "WindowExtents = [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))]",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MAX_POOLING2-output-batches-channels",
             "MAX_POOLING2",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_max_pooling2_operator_desc",
             "2.1",
@@ -5344,8 +5528,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_max_pooling2_operator_desc",
             "2.1",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MAX_POOLING2-indices-rank",
@@ -5355,7 +5541,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_max_pooling2_operator_desc",
             "2.1",
             "",
-            "OutputIndicesTensor.DimensionCount == InputTensor.DimensionCount, when present(OutputIndicesTensor)",
+            "OutputIndicesTensor.DimensionCount == InputTensor.DimensionCount, when "
+            "present(OutputIndicesTensor)",
         ),
         _text(
             "DML-MAX_POOLING2-indices-sizes",
@@ -5420,12 +5607,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SLICE1-window-bounds",
             "SLICE1",
-            "InputWindowOffsets[i] + InputWindowSizes[i] is at most InputTensor.Sizes[i], for each i (the window lies within the input).",
+            "InputWindowOffsets[i] + InputWindowSizes[i] is at most InputTensor.Sizes[i], for each i (the "
+            "window lies within the input).",
             "docs",
             "ns-directml-dml_slice1_operator_desc",
             "2.1",
             "",
-            "InputWindowOffsets[i] + InputWindowSizes[i] <= InputTensor.Sizes[i] for i in range(InputTensor.DimensionCount)",
+            "InputWindowOffsets[i] + InputWindowSizes[i] <= InputTensor.Sizes[i] for i in "
+            "range(InputTensor.DimensionCount)",
         ),
         _text(
             "DML-SLICE1-output-sizes",
@@ -5435,7 +5624,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_slice1_operator_desc",
             "2.1",
             "",
-            "OutputTensor.Sizes[i] <= 1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) for i in range(OutputTensor.DimensionCount)",
+            "OutputTensor.Sizes[i] <= 1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) for i in "
+            "range(OutputTensor.DimensionCount)",
         ),
         _text(
             "DML-TOP_K1-same-rank",
@@ -5551,12 +5741,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-DEPTH_TO_SPACE1-output-sizes",
             "DEPTH_TO_SPACE1",
-            "OutputTensor.Sizes follows from other members: channels divided by BlockSize squared; height and width times BlockSize.",
+            "OutputTensor.Sizes follows from other members: channels divided by BlockSize squared; height "
+            "and width times BlockSize.",
             "docs",
             "ns-directml-dml_depth_to_space1_operator_desc",
             "2.1",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize]",
+            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), "
+            "InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize]",
         ),
         _text(
             "DML-SPACE_TO_DEPTH1-block-size-range",
@@ -5581,7 +5773,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SPACE_TO_DEPTH1-blocks-divide",
             "SPACE_TO_DEPTH1",
-            "InputTensor.Sizes[d] is a multiple of BlockSize, for each d (height and width are made of whole blocks).",
+            "InputTensor.Sizes[d] is a multiple of BlockSize, for each d (height and width are made of "
+            "whole blocks).",
             "docs",
             "ns-directml-dml_space_to_depth1_operator_desc",
             "2.1",
@@ -5591,24 +5784,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SPACE_TO_DEPTH1-output-sizes",
             "SPACE_TO_DEPTH1",
-            "OutputTensor.Sizes follows from other members: channels times BlockSize squared; height and width divided by BlockSize.",
+            "OutputTensor.Sizes follows from other members: channels times BlockSize squared; height and "
+            "width divided by BlockSize.",
             "docs",
             "ns-directml-dml_space_to_depth1_operator_desc",
             "2.1",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize]",
-        ),
-        _text(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
-            "MEAN_VARIANCE_NORMALIZATION1",
-            "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
-            "docs",
-            "ns-directml-dml_mean_variance_normalization1_operator_desc",
-            "2.1",
-            "",
-            "ScaleTensor.DimensionCount == InputTensor.DimensionCount, when present(ScaleTensor)",
-            "BiasTensor.DimensionCount == InputTensor.DimensionCount, when present(BiasTensor)",
-            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
+            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, "
+            "InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize]",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count",
@@ -5631,6 +5814,18 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Axes[i] < InputTensor.DimensionCount for i in range(len(Axes))",
         ),
         _text(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
+            "MEAN_VARIANCE_NORMALIZATION1",
+            "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
+            "docs",
+            "ns-directml-dml_mean_variance_normalization1_operator_desc",
+            "2.1",
+            "",
+            "ScaleTensor.DimensionCount == InputTensor.DimensionCount, when present(ScaleTensor)",
+            "BiasTensor.DimensionCount == InputTensor.DimensionCount, when present(BiasTensor)",
+            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
+        ),
+        _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-same-type",
             "MEAN_VARIANCE_NORMALIZATION1",
             "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
@@ -5645,22 +5840,26 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast",
             "MEAN_VARIANCE_NORMALIZATION1",
-            "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization1_operator_desc",
             "2.1",
             "",
-            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if ScaleTensor.Sizes[d] != 1, when present(ScaleTensor)",
+            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if "
+            "ScaleTensor.Sizes[d] != 1, when present(ScaleTensor)",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast",
             "MEAN_VARIANCE_NORMALIZATION1",
-            "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization1_operator_desc",
             "2.1",
             "",
-            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if BiasTensor.Sizes[d] != 1, when present(BiasTensor)",
+            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if "
+            "BiasTensor.Sizes[d] != 1, when present(BiasTensor)",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes",
@@ -5675,7 +5874,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required",
             "MEAN_VARIANCE_NORMALIZATION1",
-            "Where BiasTensor is given, ScaleTensor is given (before feature level 5.2 scale and bias come together).",
+            "Where BiasTensor is given, ScaleTensor is given (before feature level 5.2 scale and bias come "
+            "together).",
             "docs",
             "ns-directml-dml_mean_variance_normalization1_operator_desc",
             "2.1",
@@ -5685,7 +5885,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required",
             "MEAN_VARIANCE_NORMALIZATION1",
-            "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come together).",
+            "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come "
+            "together).",
             "docs",
             "ns-directml-dml_mean_variance_normalization1_operator_desc",
             "2.1",
@@ -5695,22 +5896,26 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels",
             "MEAN_VARIANCE_NORMALIZATION1",
-            "Where ScaleTensor is given and ScaleTensor.Sizes[1] is 1, ScaleTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
+            "Where ScaleTensor is given and ScaleTensor.Sizes[1] is 1, ScaleTensor.Sizes[1] equals "
+            "InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization1_operator_desc",
             "2.1",
             "4.0",
-            "ScaleTensor.Sizes[1] == InputTensor.Sizes[1], when present(ScaleTensor) and ScaleTensor.Sizes[1] == 1",
+            "ScaleTensor.Sizes[1] == InputTensor.Sizes[1], when present(ScaleTensor) and "
+            "ScaleTensor.Sizes[1] == 1",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels",
             "MEAN_VARIANCE_NORMALIZATION1",
-            "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
+            "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals "
+            "InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization1_operator_desc",
             "2.1",
             "4.0",
-            "BiasTensor.Sizes[1] == InputTensor.Sizes[1], when present(BiasTensor) and BiasTensor.Sizes[1] == 1",
+            "BiasTensor.Sizes[1] == InputTensor.Sizes[1], when present(BiasTensor) and BiasTensor.Sizes[1] "
+            "== 1",
         ),
         _text(
             "DML-RESAMPLE1-same-rank",
@@ -5733,7 +5938,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE1-scales",
+            "DML-RESAMPLE1-scales-range",
             "RESAMPLE1",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",
@@ -5806,7 +6011,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MATRIX_MULTIPLY_INTEGER-inner-size",
             "MATRIX_MULTIPLY_INTEGER",
-            "BTensor.Sizes[BTensor.DimensionCount - 2] equals ATensor.Sizes[ATensor.DimensionCount - 1] (A has as many columns as B has rows).",
+            "BTensor.Sizes[BTensor.DimensionCount - 2] equals ATensor.Sizes[ATensor.DimensionCount - 1] (A "
+            "has as many columns as B has rows).",
             "docs",
             "ns-directml-dml_matrix_multiply_integer_operator_desc",
             "2.1",
@@ -5822,20 +6028,27 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_matrix_multiply_integer_operator_desc",
             "2.1",
             "",
-            "AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when present(AZeroPointTensor)",
-            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount) if d != max(AZeroPointTensor.DimensionCount - 2, 0), when present(AZeroPointTensor)",
+            "AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when "
+            "present(AZeroPointTensor)",
+            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount) if d != "
+            "max(AZeroPointTensor.DimensionCount - 2, 0), when present(AZeroPointTensor)",
             "M = ATensor.Sizes[ATensor.DimensionCount - 2]",
         ),
         _text(
             "DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes",
             "MATRIX_MULTIPLY_INTEGER",
-            "Where BZeroPointTensor is given, BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BZeroPointTensor.Sizes[d] is 1, for each d where d differs from BZeroPointTensor.DimensionCount - 1 (one for all of B, or one for each column).",
+            "Where BZeroPointTensor is given, BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] "
+            "is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BZeroPointTensor.Sizes[d] is 1, for each d "
+            "where d differs from BZeroPointTensor.DimensionCount - 1 (one for all of B, or one for each "
+            "column).",
             "docs",
             "ns-directml-dml_matrix_multiply_integer_operator_desc",
             "2.1",
             "",
-            "BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N), when present(BZeroPointTensor)",
-            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount) if d != BZeroPointTensor.DimensionCount - 1, when present(BZeroPointTensor)",
+            "BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N), when "
+            "present(BZeroPointTensor)",
+            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount) if d != "
+            "BZeroPointTensor.DimensionCount - 1, when present(BZeroPointTensor)",
             "N = BTensor.Sizes[BTensor.DimensionCount - 1]",
         ),
         _text(
@@ -5894,7 +6107,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size",
             "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-            "BTensor.Sizes[BTensor.DimensionCount - 2] equals ATensor.Sizes[ATensor.DimensionCount - 1] (A has as many columns as B has rows).",
+            "BTensor.Sizes[BTensor.DimensionCount - 2] equals ATensor.Sizes[ATensor.DimensionCount - 1] (A "
+            "has as many columns as B has rows).",
             "docs",
             "ns-directml-dml_quantized_linear_matrix_multiply_operator_desc",
             "2.1",
@@ -5910,20 +6124,27 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_matrix_multiply_operator_desc",
             "2.1",
             "",
-            "AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when present(AZeroPointTensor)",
-            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount) if d != max(AZeroPointTensor.DimensionCount - 2, 0), when present(AZeroPointTensor)",
+            "AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when "
+            "present(AZeroPointTensor)",
+            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount) if d != "
+            "max(AZeroPointTensor.DimensionCount - 2, 0), when present(AZeroPointTensor)",
             "M = ATensor.Sizes[ATensor.DimensionCount - 2]",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
             "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-            "Where BZeroPointTensor is given, BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BZeroPointTensor.Sizes[d] is 1, for each d where d differs from BZeroPointTensor.DimensionCount - 1 (one for all of B, or one for each column).",
+            "Where BZeroPointTensor is given, BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] "
+            "is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BZeroPointTensor.Sizes[d] is 1, for each d "
+            "where d differs from BZeroPointTensor.DimensionCount - 1 (one for all of B, or one for each "
+            "column).",
             "docs",
             "ns-directml-dml_quantized_linear_matrix_multiply_operator_desc",
             "2.1",
             "",
-            "BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N), when present(BZeroPointTensor)",
-            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount) if d != BZeroPointTensor.DimensionCount - 1, when present(BZeroPointTensor)",
+            "BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N), when "
+            "present(BZeroPointTensor)",
+            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount) if d != "
+            "BZeroPointTensor.DimensionCount - 1, when present(BZeroPointTensor)",
             "N = BTensor.Sizes[BTensor.DimensionCount - 1]",
         ),
         _text(
@@ -5941,7 +6162,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
             "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-            "BScaleTensor, OutputScaleTensor, AZeroPointTensor, BZeroPointTensor and OutputZeroPointTensor have as many dimensions as AScaleTensor.",
+            "BScaleTensor, OutputScaleTensor, AZeroPointTensor, BZeroPointTensor and OutputZeroPointTensor "
+            "have as many dimensions as AScaleTensor.",
             "docs",
             "ns-directml-dml_quantized_linear_matrix_multiply_operator_desc",
             "2.1",
@@ -5950,7 +6172,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputScaleTensor.DimensionCount == AScaleTensor.DimensionCount",
             "AZeroPointTensor.DimensionCount == AScaleTensor.DimensionCount, when present(AZeroPointTensor)",
             "BZeroPointTensor.DimensionCount == AScaleTensor.DimensionCount, when present(BZeroPointTensor)",
-            "OutputZeroPointTensor.DimensionCount == AScaleTensor.DimensionCount, when present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.DimensionCount == AScaleTensor.DimensionCount, when "
+            "present(OutputZeroPointTensor)",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point",
@@ -5971,19 +6194,23 @@ RULE_TEXTS: dict[str, RuleText] = {
             "2.1",
             "",
             "AScaleTensor.Sizes[max(AScaleTensor.DimensionCount - 2, 0)] in (1, M)",
-            "AScaleTensor.Sizes[d] == 1 for d in range(AScaleTensor.DimensionCount) if d != max(AScaleTensor.DimensionCount - 2, 0)",
+            "AScaleTensor.Sizes[d] == 1 for d in range(AScaleTensor.DimensionCount) if d != "
+            "max(AScaleTensor.DimensionCount - 2, 0)",
             "M = ATensor.Sizes[ATensor.DimensionCount - 2]",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
             "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-            "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BScaleTensor.Sizes[d] is 1, for each d where d differs from BScaleTensor.DimensionCount - 1 (one for all of B, or one for each column).",
+            "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] is 1 or "
+            "BTensor.Sizes[BTensor.DimensionCount - 1]; BScaleTensor.Sizes[d] is 1, for each d where d "
+            "differs from BScaleTensor.DimensionCount - 1 (one for all of B, or one for each column).",
             "docs",
             "ns-directml-dml_quantized_linear_matrix_multiply_operator_desc",
             "2.1",
             "",
             "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] in (1, N)",
-            "BScaleTensor.Sizes[d] == 1 for d in range(BScaleTensor.DimensionCount) if d != BScaleTensor.DimensionCount - 1",
+            "BScaleTensor.Sizes[d] == 1 for d in range(BScaleTensor.DimensionCount) if d != "
+            "BScaleTensor.DimensionCount - 1",
             "N = BTensor.Sizes[BTensor.DimensionCount - 1]",
         ),
         _text(
@@ -5995,7 +6222,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "2.1",
             "",
             "OutputScaleTensor.Sizes[max(OutputScaleTensor.DimensionCount - 2, 0)] in (1, M)",
-            "OutputScaleTensor.Sizes[d] == 1 for d in range(OutputScaleTensor.DimensionCount) if d != max(OutputScaleTensor.DimensionCount - 2, 0)",
+            "OutputScaleTensor.Sizes[d] == 1 for d in range(OutputScaleTensor.DimensionCount) if d != "
+            "max(OutputScaleTensor.DimensionCount - 2, 0)",
             "M = ATensor.Sizes[ATensor.DimensionCount - 2]",
         ),
         _text(
@@ -6006,14 +6234,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_matrix_multiply_operator_desc",
             "2.1",
             "",
-            "OutputZeroPointTensor.Sizes[max(OutputZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when present(OutputZeroPointTensor)",
-            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount) if d != max(OutputZeroPointTensor.DimensionCount - 2, 0), when present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.Sizes[max(OutputZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when "
+            "present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount) if d "
+            "!= max(OutputZeroPointTensor.DimensionCount - 2, 0), when present(OutputZeroPointTensor)",
             "M = ATensor.Sizes[ATensor.DimensionCount - 2]",
         ),
         _text(
             "DML-CONVOLUTION_INTEGER-dimension-count",
             "CONVOLUTION_INTEGER",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are "
+            "spatial).",
             "docs",
             "ns-directml-dml_convolution_integer_operator_desc",
             "2.1",
@@ -6021,7 +6252,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount - 2",
         ),
         _text(
-            "DML-CONVOLUTION_INTEGER-group-count",
+            "DML-CONVOLUTION_INTEGER-group-count-range",
             "CONVOLUTION_INTEGER",
             "GroupCount is at least 1 (the channels are divided by it).",
             "docs",
@@ -6031,7 +6262,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "GroupCount >= 1",
         ),
         _text(
-            "DML-CONVOLUTION_INTEGER-strides",
+            "DML-CONVOLUTION_INTEGER-strides-range",
             "CONVOLUTION_INTEGER",
             "Strides[d] is at least 1, for each d (the filter has to move).",
             "docs",
@@ -6041,7 +6272,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Strides[d] >= 1 for d in range(len(Strides))",
         ),
         _text(
-            "DML-CONVOLUTION_INTEGER-dilations",
+            "DML-CONVOLUTION_INTEGER-dilations-range",
             "CONVOLUTION_INTEGER",
             "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
             "docs",
@@ -6083,7 +6314,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-CONVOLUTION_INTEGER-input-channels",
             "CONVOLUTION_INTEGER",
-            "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups cover the input's channels).",
+            "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups "
+            "cover the input's channels).",
             "docs",
             "ns-directml-dml_convolution_integer_operator_desc",
             "2.1",
@@ -6099,8 +6331,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "2.1",
             "",
             "PaddedSizes[d] >= DilatedFilterSizes[d] for d in range(InputTensor.DimensionCount - 2)",
-            "DilatedFilterSizes = [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in range(InputTensor.DimensionCount - 2)]",
-            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(InputTensor.DimensionCount - 2)]",
+            "DilatedFilterSizes = [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in "
+            "range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-CONVOLUTION_INTEGER-input-zero-point-sizes",
@@ -6110,7 +6344,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_convolution_integer_operator_desc",
             "2.1",
             "",
-            "InputZeroPointTensor.Sizes[d] == 1 for d in range(InputZeroPointTensor.DimensionCount), when present(InputZeroPointTensor)",
+            "InputZeroPointTensor.Sizes[d] == 1 for d in range(InputZeroPointTensor.DimensionCount), when "
+            "present(InputZeroPointTensor)",
         ),
         _text(
             "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
@@ -6120,8 +6355,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_convolution_integer_operator_desc",
             "2.1",
             "",
-            "FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount), when present(FilterZeroPointTensor)",
-            "FilterZeroPointTensor.Sizes[d] == 1 for d in range(FilterZeroPointTensor.DimensionCount) if d != min(FilterZeroPointTensor.DimensionCount - 1, 1), when present(FilterZeroPointTensor)",
+            "FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, "
+            "OutputChannelCount), when present(FilterZeroPointTensor)",
+            "FilterZeroPointTensor.Sizes[d] == 1 for d in range(FilterZeroPointTensor.DimensionCount) if d "
+            "!= min(FilterZeroPointTensor.DimensionCount - 1, 1), when present(FilterZeroPointTensor)",
             "OutputChannelCount = FilterTensor.Sizes[0]",
         ),
         _text(
@@ -6164,12 +6401,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_convolution_integer_operator_desc",
             "2.1",
             "",
-            "FilterZeroPointTensor.DimensionCount == InputZeroPointTensor.DimensionCount, when present(InputZeroPointTensor) and present(FilterZeroPointTensor)",
+            "FilterZeroPointTensor.DimensionCount == InputZeroPointTensor.DimensionCount, when "
+            "present(InputZeroPointTensor) and present(FilterZeroPointTensor)",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count",
             "QUANTIZED_LINEAR_CONVOLUTION",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are "
+            "spatial).",
             "docs",
             "ns-directml-dml_quantized_linear_convolution_operator_desc",
             "2.1",
@@ -6177,7 +6416,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount - 2",
         ),
         _text(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count",
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range",
             "QUANTIZED_LINEAR_CONVOLUTION",
             "GroupCount is at least 1 (the channels are divided by it).",
             "docs",
@@ -6187,7 +6426,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "GroupCount >= 1",
         ),
         _text(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-strides",
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range",
             "QUANTIZED_LINEAR_CONVOLUTION",
             "Strides[d] is at least 1, for each d (the filter has to move).",
             "docs",
@@ -6197,7 +6436,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Strides[d] >= 1 for d in range(len(Strides))",
         ),
         _text(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations",
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range",
             "QUANTIZED_LINEAR_CONVOLUTION",
             "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
             "docs",
@@ -6239,7 +6478,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels",
             "QUANTIZED_LINEAR_CONVOLUTION",
-            "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups cover the input's channels).",
+            "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups "
+            "cover the input's channels).",
             "docs",
             "ns-directml-dml_quantized_linear_convolution_operator_desc",
             "2.1",
@@ -6255,8 +6495,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "2.1",
             "",
             "PaddedSizes[d] >= DilatedFilterSizes[d] for d in range(InputTensor.DimensionCount - 2)",
-            "DilatedFilterSizes = [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in range(InputTensor.DimensionCount - 2)]",
-            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(InputTensor.DimensionCount - 2)]",
+            "DilatedFilterSizes = [(FilterTensor.Sizes[d + 2] - 1) * Dilations[d] + 1 for d in "
+            "range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes",
@@ -6266,7 +6508,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_convolution_operator_desc",
             "2.1",
             "",
-            "InputZeroPointTensor.Sizes[d] == 1 for d in range(InputZeroPointTensor.DimensionCount), when present(InputZeroPointTensor)",
+            "InputZeroPointTensor.Sizes[d] == 1 for d in range(InputZeroPointTensor.DimensionCount), when "
+            "present(InputZeroPointTensor)",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
@@ -6276,8 +6519,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_convolution_operator_desc",
             "2.1",
             "",
-            "FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount), when present(FilterZeroPointTensor)",
-            "FilterZeroPointTensor.Sizes[d] == 1 for d in range(FilterZeroPointTensor.DimensionCount) if d != min(FilterZeroPointTensor.DimensionCount - 1, 1), when present(FilterZeroPointTensor)",
+            "FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, "
+            "OutputChannelCount), when present(FilterZeroPointTensor)",
+            "FilterZeroPointTensor.Sizes[d] == 1 for d in range(FilterZeroPointTensor.DimensionCount) if d "
+            "!= min(FilterZeroPointTensor.DimensionCount - 1, 1), when present(FilterZeroPointTensor)",
             "OutputChannelCount = FilterTensor.Sizes[0]",
         ),
         _text(
@@ -6341,8 +6586,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_convolution_operator_desc",
             "2.1",
             "",
-            "FilterScaleTensor.Sizes[min(FilterScaleTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount)",
-            "FilterScaleTensor.Sizes[d] == 1 for d in range(FilterScaleTensor.DimensionCount) if d != min(FilterScaleTensor.DimensionCount - 1, 1)",
+            "FilterScaleTensor.Sizes[min(FilterScaleTensor.DimensionCount - 1, 1)] in (1, "
+            "OutputChannelCount)",
+            "FilterScaleTensor.Sizes[d] == 1 for d in range(FilterScaleTensor.DimensionCount) if d != "
+            "min(FilterScaleTensor.DimensionCount - 1, 1)",
             "OutputChannelCount = FilterTensor.Sizes[0]",
         ),
         _text(
@@ -6353,7 +6600,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_convolution_operator_desc",
             "2.1",
             "",
-            "BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)], when present(BiasTensor)",
+            "BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - "
+            "2)], when present(BiasTensor)",
             "OutputChannelCount = FilterTensor.Sizes[0]",
         ),
         _text(
@@ -6374,7 +6622,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_convolution_operator_desc",
             "2.1",
             "",
-            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount), when present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount), when "
+            "present(OutputZeroPointTensor)",
         ),
         _text(
             "DML-ELEMENT_WISE_BIT_AND-same-rank",
@@ -6526,6 +6775,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
+            "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type",
+            "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
+            "BTensor has the data type of ATensor.",
+            "docs",
+            "ns-directml-dml_element_wise_logical_greater_than_or_equal_operator_desc",
+            "3.0",
+            "",
+            "BTensor.DataType == ATensor.DataType",
+        ),
+        _text(
             "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank",
             "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
             "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -6535,16 +6794,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "BTensor.DimensionCount == ATensor.DimensionCount",
             "OutputTensor.DimensionCount == ATensor.DimensionCount",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type",
-            "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
-            "BTensor has the data type of ATensor.",
-            "docs",
-            "ns-directml-dml_element_wise_logical_greater_than_or_equal_operator_desc",
-            "3.0",
-            "",
-            "BTensor.DataType == ATensor.DataType",
         ),
         _text(
             "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes",
@@ -6558,6 +6807,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == ATensor.Sizes",
         ),
         _text(
+            "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type",
+            "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
+            "BTensor has the data type of ATensor.",
+            "docs",
+            "ns-directml-dml_element_wise_logical_less_than_or_equal_operator_desc",
+            "3.0",
+            "",
+            "BTensor.DataType == ATensor.DataType",
+        ),
+        _text(
             "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank",
             "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
             "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -6567,16 +6826,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "BTensor.DimensionCount == ATensor.DimensionCount",
             "OutputTensor.DimensionCount == ATensor.DimensionCount",
-        ),
-        _text(
-            "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type",
-            "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
-            "BTensor has the data type of ATensor.",
-            "docs",
-            "ns-directml-dml_element_wise_logical_less_than_or_equal_operator_desc",
-            "3.0",
-            "",
-            "BTensor.DataType == ATensor.DataType",
         ),
         _text(
             "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes",
@@ -6665,7 +6914,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-AVERAGE_POOLING_GRAD-dimension-count",
             "AVERAGE_POOLING_GRAD",
-            "DimensionCount equals InputGradientTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputGradientTensor.DimensionCount - 2 (batch and channel are not "
+            "spatial dimensions).",
             "docs",
             "ns-directml-dml_average_pooling_grad_operator_desc",
             "3.0",
@@ -6711,12 +6961,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "3.0",
             "",
             "WindowSize[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
-            "PaddedSizes = [OutputGradientTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(OutputGradientTensor.DimensionCount - 2)]",
+            "PaddedSizes = [OutputGradientTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(OutputGradientTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-AVERAGE_POOLING_GRAD-batches-channels",
             "AVERAGE_POOLING_GRAD",
-            "InputGradientTensor.Sizes[d] equals OutputGradientTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "InputGradientTensor.Sizes[d] equals OutputGradientTensor.Sizes[d], for each d (each channel of "
+            "each batch is pooled by itself).",
             "docs",
             "ns-directml-dml_average_pooling_grad_operator_desc",
             "3.0",
@@ -6731,8 +6983,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_average_pooling_grad_operator_desc",
             "3.0",
             "",
-            "(InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(OutputGradientTensor.DimensionCount - 2)",
-            "PaddedSizes = [OutputGradientTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(OutputGradientTensor.DimensionCount - 2)]",
+            "(InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(OutputGradientTensor.DimensionCount - 2)",
+            "PaddedSizes = [OutputGradientTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(OutputGradientTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MAX_POOLING_GRAD-same-rank",
@@ -6748,7 +7002,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING_GRAD-dimension-count",
             "MAX_POOLING_GRAD",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_max_pooling_grad_operator_desc",
             "3.0",
@@ -6816,12 +7071,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "WindowExtents[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
             "WindowExtents = [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))]",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MAX_POOLING_GRAD-batches-channels",
             "MAX_POOLING_GRAD",
-            "InputGradientTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "InputGradientTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each "
+            "batch is pooled by itself).",
             "docs",
             "ns-directml-dml_max_pooling_grad_operator_desc",
             "3.0",
@@ -6836,8 +7093,22 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_max_pooling_grad_operator_desc",
             "3.0",
             "",
-            "(InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
+        ),
+        _text(
+            "DML-RANDOM_GENERATOR-state-sizes",
+            "RANDOM_GENERATOR",
+            "InputStateTensor.Sizes follows from other members: the state is four words of counter and two "
+            "of key.",
+            "docs",
+            "ns-directml-dml_random_generator_operator_desc",
+            "3.0",
+            "",
+            "InputStateTensor.Sizes == StateSizes",
+            "StateSizes = align([6], InputStateTensor.DimensionCount, 1)",
         ),
         _text(
             "DML-RANDOM_GENERATOR-same-rank",
@@ -6847,18 +7118,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_random_generator_operator_desc",
             "3.0",
             "",
-            "OutputStateTensor.DimensionCount == InputStateTensor.DimensionCount, when present(OutputStateTensor)",
-        ),
-        _text(
-            "DML-RANDOM_GENERATOR-state-sizes",
-            "RANDOM_GENERATOR",
-            "InputStateTensor.Sizes follows from other members: the state is four words of counter and two of key.",
-            "docs",
-            "ns-directml-dml_random_generator_operator_desc",
-            "3.0",
-            "",
-            "InputStateTensor.Sizes == StateSizes",
-            "StateSizes = align([6], InputStateTensor.DimensionCount, 1)",
+            "OutputStateTensor.DimensionCount == InputStateTensor.DimensionCount, when "
+            "present(OutputStateTensor)",
         ),
         _text(
             "DML-RANDOM_GENERATOR-same-sizes",
@@ -6883,12 +7144,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-NONZERO_COORDINATES-coordinates-leading-ones",
             "NONZERO_COORDINATES",
-            "OutputCoordinatesTensor.Sizes[d] is 1, for each d (the last two dimensions are rows and columns).",
+            "OutputCoordinatesTensor.Sizes[d] is 1, for each d (the last two dimensions are rows and "
+            "columns).",
             "docs",
             "ns-directml-dml_nonzero_coordinates_operator_desc",
             "3.0",
             "",
-            "OutputCoordinatesTensor.Sizes[d] == 1 for d in range(max(OutputCoordinatesTensor.DimensionCount - 2, 0))",
+            "OutputCoordinatesTensor.Sizes[d] == 1 for d in "
+            "range(max(OutputCoordinatesTensor.DimensionCount - 2, 0))",
         ),
         _text(
             "DML-NONZERO_COORDINATES-coordinates-rows",
@@ -6911,7 +7174,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "ColumnCount >= EffectiveRank",
             "ColumnCount <= InputTensor.DimensionCount",
-            "EffectiveRank = max(InputTensor.DimensionCount - d if InputTensor.Sizes[d] != 1 else 0 for d in range(InputTensor.DimensionCount))",
+            "EffectiveRank = max(InputTensor.DimensionCount - d if InputTensor.Sizes[d] != 1 else 0 for d "
+            "in range(InputTensor.DimensionCount))",
             "ColumnCount = OutputCoordinatesTensor.Sizes[OutputCoordinatesTensor.DimensionCount - 1]",
         ),
         _text(
@@ -6935,7 +7199,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputGradientTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE_GRAD-scales",
+            "DML-RESAMPLE_GRAD-scales-range",
             "RESAMPLE_GRAD",
             "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
             "docs",
@@ -6997,7 +7261,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SLICE_GRAD-strides-range",
             "SLICE_GRAD",
-            "InputWindowStrides[i] differs from 0, for each i (with 0 one element would go to several places).",
+            "InputWindowStrides[i] differs from 0, for each i (with 0 one element would go to several "
+            "places).",
             "docs",
             "ns-directml-dml_slice_grad_operator_desc",
             "3.0",
@@ -7017,12 +7282,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-SLICE_GRAD-window-bounds",
             "SLICE_GRAD",
-            "InputWindowOffsets[i] + InputWindowSizes[i] is at most OutputGradientTensor.Sizes[i], for each i (the window lies within the tensor that was sliced).",
+            "InputWindowOffsets[i] + InputWindowSizes[i] is at most OutputGradientTensor.Sizes[i], for each "
+            "i (the window lies within the tensor that was sliced).",
             "docs",
             "ns-directml-dml_slice_grad_operator_desc",
             "3.0",
             "",
-            "InputWindowOffsets[i] + InputWindowSizes[i] <= OutputGradientTensor.Sizes[i] for i in range(OutputGradientTensor.DimensionCount)",
+            "InputWindowOffsets[i] + InputWindowSizes[i] <= OutputGradientTensor.Sizes[i] for i in "
+            "range(OutputGradientTensor.DimensionCount)",
         ),
         _text(
             "DML-SLICE_GRAD-input-gradient-sizes",
@@ -7032,12 +7299,15 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_slice_grad_operator_desc",
             "3.0",
             "",
-            "InputGradientTensor.Sizes[i] <= 1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) for i in range(InputGradientTensor.DimensionCount) if InputWindowSizes[i] != 0",
+            "InputGradientTensor.Sizes[i] <= 1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) "
+            "for i in range(InputGradientTensor.DimensionCount) if InputWindowSizes[i] != 0",
         ),
         _text(
             "DML-ADAM_OPTIMIZER-same-type",
             "ADAM_OPTIMIZER",
-            "InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor, OutputParametersTensor, OutputFirstMomentTensor and OutputSecondMomentTensor have the data type of InputParametersTensor.",
+            "InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor, OutputParametersTensor, "
+            "OutputFirstMomentTensor and OutputSecondMomentTensor have the data type of "
+            "InputParametersTensor.",
             "docs",
             "ns-directml-dml_adam_optimizer_operator_desc",
             "3.0",
@@ -7052,7 +7322,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ADAM_OPTIMIZER-same-sizes",
             "ADAM_OPTIMIZER",
-            "InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor, OutputParametersTensor, OutputFirstMomentTensor and OutputSecondMomentTensor have the sizes of InputParametersTensor.",
+            "InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor, OutputParametersTensor, "
+            "OutputFirstMomentTensor and OutputSecondMomentTensor have the sizes of InputParametersTensor.",
             "docs",
             "ns-directml-dml_adam_optimizer_operator_desc",
             "3.0",
@@ -7113,7 +7384,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "3.0",
             "",
             "OutputTensor.Sizes == ReducedSizes",
-            "ReducedSizes = [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)]",
+            "ReducedSizes = [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for "
+            "d in range(InputTensor.DimensionCount)]",
         ),
         _text(
             "DML-ARGMAX-same-rank",
@@ -7154,7 +7426,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "3.0",
             "",
             "OutputTensor.Sizes == ReducedSizes",
-            "ReducedSizes = [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)]",
+            "ReducedSizes = [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for "
+            "d in range(InputTensor.DimensionCount)]",
         ),
         _text(
             "DML-ROI_ALIGN-reduction-function",
@@ -7169,7 +7442,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN-sample-range",
             "ROI_ALIGN",
-            "MinimumSamplesPerOutput is at most MaximumSamplesPerOutput (the number of samples is clamped between the two).",
+            "MinimumSamplesPerOutput is at most MaximumSamplesPerOutput (the number of samples is clamped "
+            "between the two).",
             "ours",
             "ns-directml-dml_roi_align_operator_desc",
             "3.0",
@@ -7222,7 +7496,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN-output-shape",
             "ROI_ALIGN",
-            "OutputTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1].",
+            "OutputTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2]; "
+            "OutputTensor.Sizes[1] equals InputTensor.Sizes[1].",
             "docs",
             "ns-directml-dml_roi_align_operator_desc",
             "3.0",
@@ -7256,7 +7531,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND1-indices-dimension-count-range",
             "GATHER_ND1",
-            "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
+            "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most "
+            "IndicesTensor.DimensionCount.",
             "docs",
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
@@ -7267,7 +7543,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND1-batch-dimension-count-range",
             "GATHER_ND1",
-            "BatchDimensionCount is less than InputDimensionCount; BatchDimensionCount is less than IndicesDimensionCount.",
+            "BatchDimensionCount is less than InputDimensionCount; BatchDimensionCount is less than "
+            "IndicesDimensionCount.",
             "docs",
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
@@ -7288,7 +7565,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND1-input-leading-ones",
             "GATHER_ND1",
-            "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not count).",
+            "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not "
+            "count).",
             "docs",
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
@@ -7299,7 +7577,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND1-indices-leading-ones",
             "GATHER_ND1",
-            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do not count).",
+            "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do "
+            "not count).",
             "docs",
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
@@ -7315,14 +7594,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
             "",
-            "IndicesTensor.Sizes[IndicesStart + d] == InputTensor.Sizes[InputStart + d] for d in range(min(BatchDimensionCount, 8))",
+            "IndicesTensor.Sizes[IndicesStart + d] == InputTensor.Sizes[InputStart + d] for d in "
+            "range(min(BatchDimensionCount, 8))",
             "InputStart = InputTensor.DimensionCount - InputDimensionCount",
             "IndicesStart = IndicesTensor.DimensionCount - IndicesDimensionCount",
         ),
         _text(
             "DML-GATHER_ND1-index-tuple-size",
             "GATHER_ND1",
-            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount - BatchDimensionCount (a tuple has at most one coordinate for each input dimension that counts and is not a batch).",
+            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount - "
+            "BatchDimensionCount (a tuple has at most one coordinate for each input dimension that counts "
+            "and is not a batch).",
             "docs",
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
@@ -7342,12 +7624,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "InputStart = InputTensor.DimensionCount - InputDimensionCount",
             "IndicesStart = IndicesTensor.DimensionCount - IndicesDimensionCount",
             "IndexTupleSize = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]",
-            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + BatchDimensionCount + IndexTupleSize:]",
+            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + "
+            "InputTensor.Sizes[InputStart + BatchDimensionCount + IndexTupleSize:]",
         ),
         _text(
             "DML-GATHER_ND1-output-sizes",
             "GATHER_ND1",
-            "OutputTensor.Sizes follows from other members: the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s.",
+            "OutputTensor.Sizes follows from other members: the sizes of the indices but the last, then "
+            "those of the input that are not indexed, after leading 1s.",
             "docs",
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
@@ -7356,7 +7640,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "InputStart = InputTensor.DimensionCount - InputDimensionCount",
             "IndicesStart = IndicesTensor.DimensionCount - IndicesDimensionCount",
             "IndexTupleSize = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1]",
-            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + InputTensor.Sizes[InputStart + BatchDimensionCount + IndexTupleSize:]",
+            "GatheredSizes = IndicesTensor.Sizes[IndicesStart:IndicesTensor.DimensionCount - 1] + "
+            "InputTensor.Sizes[InputStart + BatchDimensionCount + IndexTupleSize:]",
         ),
         _text(
             "DML-ELEMENT_WISE_ATAN_YX-same-rank",
@@ -7500,16 +7785,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-CUMULATIVE_PRODUCT-axis-range",
-            "CUMULATIVE_PRODUCT",
-            "Axis is less than InputTensor.DimensionCount.",
-            "docs",
-            "ns-directml-dml_cumulative_product_operator_desc",
-            "3.1",
-            "",
-            "Axis < InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-CUMULATIVE_PRODUCT-same-type",
             "CUMULATIVE_PRODUCT",
             "OutputTensor has the data type of InputTensor.",
@@ -7530,9 +7805,20 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
+            "DML-CUMULATIVE_PRODUCT-axis-range",
+            "CUMULATIVE_PRODUCT",
+            "Axis is less than InputTensor.DimensionCount.",
+            "docs",
+            "ns-directml-dml_cumulative_product_operator_desc",
+            "3.1",
+            "",
+            "Axis < InputTensor.DimensionCount",
+        ),
+        _text(
             "DML-BATCH_NORMALIZATION_GRAD-same-rank",
             "BATCH_NORMALIZATION_GRAD",
-            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have as many dimensions as InputTensor.",
+            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, "
+            "OutputScaleGradientTensor and OutputBiasGradientTensor have as many dimensions as InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_grad_operator_desc",
             "3.1",
@@ -7548,7 +7834,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_GRAD-same-type",
             "BATCH_NORMALIZATION_GRAD",
-            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the data type of InputTensor.",
+            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, "
+            "OutputScaleGradientTensor and OutputBiasGradientTensor have the data type of InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_grad_operator_desc",
             "3.1",
@@ -7575,17 +7862,20 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_GRAD-mean-broadcast",
             "BATCH_NORMALIZATION_GRAD",
-            "MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] differs "
+            "from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_batch_normalization_grad_operator_desc",
             "3.1",
             "",
-            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(MeanTensor.DimensionCount) if MeanTensor.Sizes[d] != 1",
+            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(MeanTensor.DimensionCount) if "
+            "MeanTensor.Sizes[d] != 1",
         ),
         _text(
             "DML-BATCH_NORMALIZATION_GRAD-mean-sizes",
             "BATCH_NORMALIZATION_GRAD",
-            "VarianceTensor, ScaleTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the sizes of MeanTensor.",
+            "VarianceTensor, ScaleTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the "
+            "sizes of MeanTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_grad_operator_desc",
             "3.1",
@@ -7598,7 +7888,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
             "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
-            "AScaleTensor, AZeroPointTensor, BTensor, BScaleTensor, BZeroPointTensor, OutputScaleTensor, OutputZeroPointTensor and OutputTensor have as many dimensions as ATensor.",
+            "AScaleTensor, AZeroPointTensor, BTensor, BScaleTensor, BZeroPointTensor, OutputScaleTensor, "
+            "OutputZeroPointTensor and OutputTensor have as many dimensions as ATensor.",
             "docs",
             "ns-directml-dml_element_wise_quantized_linear_add_operator_desc",
             "4.0",
@@ -7609,7 +7900,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "BScaleTensor.DimensionCount == ATensor.DimensionCount",
             "BZeroPointTensor.DimensionCount == ATensor.DimensionCount, when present(BZeroPointTensor)",
             "OutputScaleTensor.DimensionCount == ATensor.DimensionCount",
-            "OutputZeroPointTensor.DimensionCount == ATensor.DimensionCount, when present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.DimensionCount == ATensor.DimensionCount, when "
+            "present(OutputZeroPointTensor)",
             "OutputTensor.DimensionCount == ATensor.DimensionCount",
         ),
         _text(
@@ -7660,7 +7952,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_element_wise_quantized_linear_add_operator_desc",
             "4.0",
             "",
-            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount), when present(AZeroPointTensor)",
+            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount), when "
+            "present(AZeroPointTensor)",
         ),
         _text(
             "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes",
@@ -7680,7 +7973,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_element_wise_quantized_linear_add_operator_desc",
             "4.0",
             "",
-            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount), when present(BZeroPointTensor)",
+            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount), when "
+            "present(BZeroPointTensor)",
         ),
         _text(
             "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes",
@@ -7700,7 +7994,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_element_wise_quantized_linear_add_operator_desc",
             "4.0",
             "",
-            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount), when present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount), when "
+            "present(OutputZeroPointTensor)",
         ),
         _text(
             "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes",
@@ -7716,7 +8011,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank",
             "DYNAMIC_QUANTIZE_LINEAR",
-            "OutputTensor, OutputScaleTensor and OutputZeroPointTensor have as many dimensions as InputTensor.",
+            "OutputTensor, OutputScaleTensor and OutputZeroPointTensor have as many dimensions as "
+            "InputTensor.",
             "docs",
             "ns-directml-dml_dynamic_quantize_linear_operator_desc",
             "4.0",
@@ -7778,7 +8074,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN1-sample-range",
             "ROI_ALIGN1",
-            "MinimumSamplesPerOutput is at most MaximumSamplesPerOutput (the number of samples is clamped between the two).",
+            "MinimumSamplesPerOutput is at most MaximumSamplesPerOutput (the number of samples is clamped "
+            "between the two).",
             "ours",
             "ns-directml-dml_roi_align1_operator_desc",
             "4.0",
@@ -7831,7 +8128,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN1-output-shape",
             "ROI_ALIGN1",
-            "OutputTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1].",
+            "OutputTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2]; "
+            "OutputTensor.Sizes[1] equals InputTensor.Sizes[1].",
             "docs",
             "ns-directml-dml_roi_align1_operator_desc",
             "4.0",
@@ -7863,7 +8161,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN_GRAD-input-for-roi-gradient",
             "ROI_ALIGN_GRAD",
-            "Where OutputROIGradientTensor is given, InputTensor is given (the gradient with respect to the regions depends on the image).",
+            "Where OutputROIGradientTensor is given, InputTensor is given (the gradient with respect to the "
+            "regions depends on the image).",
             "docs",
             "ns-directml-dml_roi_align_grad_operator_desc",
             "4.1",
@@ -7873,7 +8172,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN_GRAD-input-for-max",
             "ROI_ALIGN_GRAD",
-            "Where ReductionFunction is MAX, InputTensor is given (the image tells which sample was the largest).",
+            "Where ReductionFunction is MAX, InputTensor is given (the image tells which sample was the "
+            "largest).",
             "docs",
             "ns-directml-dml_roi_align_grad_operator_desc",
             "4.1",
@@ -7883,7 +8183,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN_GRAD-sample-range",
             "ROI_ALIGN_GRAD",
-            "MinimumSamplesPerOutput is at most MaximumSamplesPerOutput (the number of samples is clamped between the two).",
+            "MinimumSamplesPerOutput is at most MaximumSamplesPerOutput (the number of samples is clamped "
+            "between the two).",
             "ours",
             "ns-directml-dml_roi_align_grad_operator_desc",
             "4.1",
@@ -7903,15 +8204,18 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN_GRAD-same-type",
             "ROI_ALIGN_GRAD",
-            "ROITensor, InputTensor, OutputGradientTensor and OutputROIGradientTensor have the data type of InputGradientTensor.",
+            "ROITensor, InputTensor, OutputGradientTensor and OutputROIGradientTensor have the data type of "
+            "InputGradientTensor.",
             "docs",
             "ns-directml-dml_roi_align_grad_operator_desc",
             "4.1",
             "",
             "ROITensor.DataType == InputGradientTensor.DataType",
             "InputTensor.DataType == InputGradientTensor.DataType, when present(InputTensor)",
-            "OutputGradientTensor.DataType == InputGradientTensor.DataType, when present(OutputGradientTensor)",
-            "OutputROIGradientTensor.DataType == InputGradientTensor.DataType, when present(OutputROIGradientTensor)",
+            "OutputGradientTensor.DataType == InputGradientTensor.DataType, when "
+            "present(OutputGradientTensor)",
+            "OutputROIGradientTensor.DataType == InputGradientTensor.DataType, when "
+            "present(OutputROIGradientTensor)",
         ),
         _text(
             "DML-ROI_ALIGN_GRAD-roi-sizes",
@@ -7938,7 +8242,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN_GRAD-input-gradient-regions",
             "ROI_ALIGN_GRAD",
-            "InputGradientTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2] (one block of gradients for each region).",
+            "InputGradientTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2] (one block "
+            "of gradients for each region).",
             "docs",
             "ns-directml-dml_roi_align_grad_operator_desc",
             "4.1",
@@ -7959,12 +8264,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-ROI_ALIGN_GRAD-output-channels",
             "ROI_ALIGN_GRAD",
-            "Where OutputGradientTensor is given and InputTensor is absent, OutputGradientTensor.Sizes[1] equals InputGradientTensor.Sizes[1].",
+            "Where OutputGradientTensor is given and InputTensor is absent, OutputGradientTensor.Sizes[1] "
+            "equals InputGradientTensor.Sizes[1].",
             "docs",
             "ns-directml-dml_roi_align_grad_operator_desc",
             "4.1",
             "",
-            "OutputGradientTensor.Sizes[1] == InputGradientTensor.Sizes[1], when present(OutputGradientTensor) and not present(InputTensor)",
+            "OutputGradientTensor.Sizes[1] == InputGradientTensor.Sizes[1], when "
+            "present(OutputGradientTensor) and not present(InputTensor)",
         ),
         _text(
             "DML-ROI_ALIGN_GRAD-output-sizes",
@@ -7974,7 +8281,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_roi_align_grad_operator_desc",
             "4.1",
             "",
-            "OutputGradientTensor.Sizes == InputTensor.Sizes, when present(InputTensor) and present(OutputGradientTensor)",
+            "OutputGradientTensor.Sizes == InputTensor.Sizes, when present(InputTensor) and "
+            "present(OutputGradientTensor)",
         ),
         _text(
             "DML-ROI_ALIGN_GRAD-output-roi-sizes",
@@ -7989,7 +8297,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
             "BATCH_NORMALIZATION_TRAINING",
-            "ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor and OutputVarianceTensor have as many dimensions as InputTensor.",
+            "ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor and "
+            "OutputVarianceTensor have as many dimensions as InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_training_operator_desc",
             "4.1",
@@ -8004,7 +8313,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING-same-type",
             "BATCH_NORMALIZATION_TRAINING",
-            "ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor and OutputVarianceTensor have the data type of InputTensor.",
+            "ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor and "
+            "OutputVarianceTensor have the data type of InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_training_operator_desc",
             "4.1",
@@ -8019,12 +8329,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast",
             "BATCH_NORMALIZATION_TRAINING",
-            "ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] "
+            "differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_batch_normalization_training_operator_desc",
             "4.1",
             "",
-            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if ScaleTensor.Sizes[d] != 1",
+            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if "
+            "ScaleTensor.Sizes[d] != 1",
         ),
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
@@ -8052,7 +8364,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
             "BATCH_NORMALIZATION_TRAINING_GRAD",
-            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have as many dimensions as InputTensor.",
+            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, "
+            "OutputScaleGradientTensor and OutputBiasGradientTensor have as many dimensions as InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_training_grad_operator_desc",
             "4.1",
@@ -8068,7 +8381,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
             "BATCH_NORMALIZATION_TRAINING_GRAD",
-            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the data type of InputTensor.",
+            "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, "
+            "OutputScaleGradientTensor and OutputBiasGradientTensor have the data type of InputTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_training_grad_operator_desc",
             "4.1",
@@ -8095,17 +8409,20 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast",
             "BATCH_NORMALIZATION_TRAINING_GRAD",
-            "MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] differs "
+            "from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_batch_normalization_training_grad_operator_desc",
             "4.1",
             "",
-            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(MeanTensor.DimensionCount) if MeanTensor.Sizes[d] != 1",
+            "MeanTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(MeanTensor.DimensionCount) if "
+            "MeanTensor.Sizes[d] != 1",
         ),
         _text(
             "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
             "BATCH_NORMALIZATION_TRAINING_GRAD",
-            "VarianceTensor, ScaleTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the sizes of MeanTensor.",
+            "VarianceTensor, ScaleTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the "
+            "sizes of MeanTensor.",
             "docs",
             "ns-directml-dml_batch_normalization_training_grad_operator_desc",
             "4.1",
@@ -8209,6 +8526,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
+            "DML-PADDING1-same-type",
+            "PADDING1",
+            "OutputTensor has the data type of InputTensor.",
+            "docs",
+            "ns-directml-dml_padding1_operator_desc",
+            "5.0",
+            "",
+            "OutputTensor.DataType == InputTensor.DataType",
+        ),
+        _text(
             "DML-PADDING1-dimension-count",
             "PADDING1",
             "DimensionCount equals InputTensor.DimensionCount.",
@@ -8229,16 +8556,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "PaddingMode != WRAP",
         ),
         _text(
-            "DML-PADDING1-same-type",
-            "PADDING1",
-            "OutputTensor has the data type of InputTensor.",
-            "docs",
-            "ns-directml-dml_padding1_operator_desc",
-            "5.0",
-            "",
-            "OutputTensor.DataType == InputTensor.DataType",
-        ),
-        _text(
             "DML-PADDING1-padding-value-type",
             "PADDING1",
             "PaddingValueDataType equals OutputTensor.DataType.",
@@ -8251,12 +8568,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-PADDING1-output-sizes",
             "PADDING1",
-            "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
+            "OutputTensor.Sizes follows from other members: each size is that of the input plus "
+            "StartPadding plus EndPadding.",
             "docs",
             "ns-directml-dml_padding1_operator_desc",
             "5.0",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)]",
+            "OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount)]",
         ),
         _text(
             "DML-ELEMENT_WISE_NEGATE-same-rank",
@@ -8319,16 +8638,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
-            "DML-ACTIVATION_SOFTMAX1-same-rank",
-            "ACTIVATION_SOFTMAX1",
-            "OutputTensor has as many dimensions as InputTensor.",
-            "docs",
-            "ns-directml-dml_activation_softmax1_operator_desc",
-            "5.1",
-            "",
-            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-ACTIVATION_SOFTMAX1-axes-range",
             "ACTIVATION_SOFTMAX1",
             "Axes[i] is less than InputTensor.DimensionCount, for each i.",
@@ -8347,6 +8656,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "5.1",
             "",
             "AxisCount <= InputTensor.DimensionCount",
+        ),
+        _text(
+            "DML-ACTIVATION_SOFTMAX1-same-rank",
+            "ACTIVATION_SOFTMAX1",
+            "OutputTensor has as many dimensions as InputTensor.",
+            "docs",
+            "ns-directml-dml_activation_softmax1_operator_desc",
+            "5.1",
+            "",
+            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
             "DML-ACTIVATION_SOFTMAX1-same-type",
@@ -8369,16 +8688,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
-            "DML-ACTIVATION_LOG_SOFTMAX1-same-rank",
-            "ACTIVATION_LOG_SOFTMAX1",
-            "OutputTensor has as many dimensions as InputTensor.",
-            "docs",
-            "ns-directml-dml_activation_log_softmax1_operator_desc",
-            "5.1",
-            "",
-            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-ACTIVATION_LOG_SOFTMAX1-axes-range",
             "ACTIVATION_LOG_SOFTMAX1",
             "Axes[i] is less than InputTensor.DimensionCount, for each i.",
@@ -8397,6 +8706,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "5.1",
             "",
             "AxisCount <= InputTensor.DimensionCount",
+        ),
+        _text(
+            "DML-ACTIVATION_LOG_SOFTMAX1-same-rank",
+            "ACTIVATION_LOG_SOFTMAX1",
+            "OutputTensor has as many dimensions as InputTensor.",
+            "docs",
+            "ns-directml-dml_activation_log_softmax1_operator_desc",
+            "5.1",
+            "",
+            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
             "DML-ACTIVATION_LOG_SOFTMAX1-same-type",
@@ -8419,16 +8738,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
-            "DML-ACTIVATION_HARDMAX1-same-rank",
-            "ACTIVATION_HARDMAX1",
-            "OutputTensor has as many dimensions as InputTensor.",
-            "docs",
-            "ns-directml-dml_activation_hardmax1_operator_desc",
-            "5.1",
-            "",
-            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
-        ),
-        _text(
             "DML-ACTIVATION_HARDMAX1-axes-range",
             "ACTIVATION_HARDMAX1",
             "Axes[i] is less than InputTensor.DimensionCount, for each i.",
@@ -8447,6 +8756,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "5.1",
             "",
             "AxisCount <= InputTensor.DimensionCount",
+        ),
+        _text(
+            "DML-ACTIVATION_HARDMAX1-same-rank",
+            "ACTIVATION_HARDMAX1",
+            "OutputTensor has as many dimensions as InputTensor.",
+            "docs",
+            "ns-directml-dml_activation_hardmax1_operator_desc",
+            "5.1",
+            "",
+            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
             "DML-ACTIVATION_HARDMAX1-same-type",
@@ -8489,7 +8808,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE2-scales",
+            "DML-RESAMPLE2-scales-range",
             "RESAMPLE2",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",
@@ -8539,7 +8858,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputGradientTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE_GRAD1-scales",
+            "DML-RESAMPLE_GRAD1-scales-range",
             "RESAMPLE_GRAD1",
             "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
             "docs",
@@ -8609,7 +8928,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes, when present(InputTensor)",
         ),
         _text(
-            "DML-MULTIHEAD_ATTENTION-head-count",
+            "DML-MULTIHEAD_ATTENTION-head-count-range",
             "MULTIHEAD_ATTENTION",
             "HeadCount is at least 1 (hidden sizes are divided by it).",
             "docs",
@@ -8621,7 +8940,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-query-given",
             "MULTIHEAD_ATTENTION",
-            "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
+            "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given "
+            "(queries come from one of these).",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8631,12 +8951,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-key-given",
             "MULTIHEAD_ATTENTION",
-            "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
+            "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or "
+            "StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) or present(PastKeyTensor)",
+            "present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) or present(PastKeyTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-value-given",
@@ -8651,7 +8973,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-stacked-query-key-alone",
             "MULTIHEAD_ATTENTION",
-            "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor holds queries and keys).",
+            "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; "
+            "StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor "
+            "holds queries and keys).",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8664,7 +8988,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-stacked-key-value-alone",
             "MULTIHEAD_ATTENTION",
-            "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is absent (StackedKeyValueTensor holds keys and values).",
+            "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is "
+            "absent (StackedKeyValueTensor holds keys and values).",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8675,7 +9000,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone",
             "MULTIHEAD_ATTENTION",
-            "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent (StackedQueryKeyValueTensor holds queries, keys and values).",
+            "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent "
+            "(StackedQueryKeyValueTensor holds queries, keys and values).",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8696,7 +9022,10 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-same-type",
             "MULTIHEAD_ATTENTION",
-            "QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor, OutputPresentKeyTensor and OutputPresentValueTensor have the data type of OutputTensor.",
+            "QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor, "
+            "StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, "
+            "PastValueTensor, OutputPresentKeyTensor and OutputPresentValueTensor have the data type of "
+            "OutputTensor.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8706,28 +9035,34 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ValueTensor.DataType == OutputTensor.DataType, when present(ValueTensor)",
             "StackedQueryKeyTensor.DataType == OutputTensor.DataType, when present(StackedQueryKeyTensor)",
             "StackedKeyValueTensor.DataType == OutputTensor.DataType, when present(StackedKeyValueTensor)",
-            "StackedQueryKeyValueTensor.DataType == OutputTensor.DataType, when present(StackedQueryKeyValueTensor)",
+            "StackedQueryKeyValueTensor.DataType == OutputTensor.DataType, when "
+            "present(StackedQueryKeyValueTensor)",
             "BiasTensor.DataType == OutputTensor.DataType, when present(BiasTensor)",
-            "RelativePositionBiasTensor.DataType == OutputTensor.DataType, when present(RelativePositionBiasTensor)",
+            "RelativePositionBiasTensor.DataType == OutputTensor.DataType, when "
+            "present(RelativePositionBiasTensor)",
             "PastKeyTensor.DataType == OutputTensor.DataType, when present(PastKeyTensor)",
             "PastValueTensor.DataType == OutputTensor.DataType, when present(PastValueTensor)",
             "OutputPresentKeyTensor.DataType == OutputTensor.DataType, when present(OutputPresentKeyTensor)",
-            "OutputPresentValueTensor.DataType == OutputTensor.DataType, when present(OutputPresentValueTensor)",
+            "OutputPresentValueTensor.DataType == OutputTensor.DataType, when "
+            "present(OutputPresentValueTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-query-leading-ones",
             "MULTIHEAD_ATTENTION",
-            "Where QueryTensor is given, QueryTensor.Sizes[d] is 1, for each d (only the last three dimensions count).",
+            "Where QueryTensor is given, QueryTensor.Sizes[d] is 1, for each d (only the last three "
+            "dimensions count).",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "QueryTensor.Sizes[d] == 1 for d in range(max(QueryTensor.DimensionCount - 3, 0)), when present(QueryTensor)",
+            "QueryTensor.Sizes[d] == 1 for d in range(max(QueryTensor.DimensionCount - 3, 0)), when "
+            "present(QueryTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-query-heads",
             "MULTIHEAD_ATTENTION",
-            "Where QueryTensor is given, QueryTensor.Sizes[QueryTensor.DimensionCount - 1] is a multiple of HeadCount (all heads have the same size).",
+            "Where QueryTensor is given, QueryTensor.Sizes[QueryTensor.DimensionCount - 1] is a multiple of "
+            "HeadCount (all heads have the same size).",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8737,7 +9072,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes",
             "MULTIHEAD_ATTENTION",
-            "Where StackedQueryKeyTensor is given, StackedQueryKeyTensor.Sizes[2] equals HeadCount; StackedQueryKeyTensor.Sizes[3] is 2.",
+            "Where StackedQueryKeyTensor is given, StackedQueryKeyTensor.Sizes[2] equals HeadCount; "
+            "StackedQueryKeyTensor.Sizes[3] is 2.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8748,7 +9084,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes",
             "MULTIHEAD_ATTENTION",
-            "Where StackedQueryKeyValueTensor is given, StackedQueryKeyValueTensor.Sizes[2] equals HeadCount; StackedQueryKeyValueTensor.Sizes[3] is 3.",
+            "Where StackedQueryKeyValueTensor is given, StackedQueryKeyValueTensor.Sizes[2] equals "
+            "HeadCount; StackedQueryKeyValueTensor.Sizes[3] is 3.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
@@ -8764,56 +9101,91 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "KeyTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * HeadSize], KeyTensor.DimensionCount, 1), when present(KeyTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "KeyTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * HeadSize], "
+            "KeyTensor.DimensionCount, 1), when present(KeyTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-value-sizes",
             "MULTIHEAD_ATTENTION",
-            "ValueTensor.Sizes follows from other members: batch, key sequence, HeadCount x head size of the values.",
+            "ValueTensor.Sizes follows from other members: batch, key sequence, HeadCount x head size of "
+            "the values.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "ValueTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * ValueHeadSize], ValueTensor.DimensionCount, 1), when present(ValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "ValueTensor.Sizes == align([BatchSize, KeySequenceLength, HeadCount * ValueHeadSize], "
+            "ValueTensor.DimensionCount, 1), when present(ValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes",
             "MULTIHEAD_ATTENTION",
-            "StackedKeyValueTensor.Sizes follows from other members: batch, key sequence, HeadCount, keys and values, head size.",
+            "StackedKeyValueTensor.Sizes follows from other members: batch, key sequence, HeadCount, keys "
+            "and values, head size.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "StackedKeyValueTensor.Sizes == [BatchSize, KeySequenceLength, HeadCount, 2, HeadSize], when present(StackedKeyValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "StackedKeyValueTensor.Sizes == [BatchSize, KeySequenceLength, HeadCount, 2, HeadSize], when "
+            "present(StackedKeyValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-bias-sizes",
             "MULTIHEAD_ATTENTION",
-            "BiasTensor.Sizes follows from other members: one value for each feature of queries, keys and values.",
+            "BiasTensor.Sizes follows from other members: one value for each feature of queries, keys and "
+            "values.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "BiasTensor.Sizes == align([HeadCount * HeadSize + HeadCount * (HeadSize + ValueHeadSize)], BiasTensor.DimensionCount, 1), when present(BiasTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "BiasTensor.Sizes == align([HeadCount * HeadSize + HeadCount * (HeadSize + ValueHeadSize)], "
+            "BiasTensor.DimensionCount, 1), when present(BiasTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-past-key-sizes",
@@ -8823,26 +9195,42 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "PastKeyTensor.Sizes == align([BatchSize, HeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1), when present(PastKeyTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "PastKeyTensor.Sizes == align([BatchSize, HeadCount, PastSequenceLength, HeadSize], "
+            "PastKeyTensor.DimensionCount, 1), when present(PastKeyTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-past-value-sizes",
             "MULTIHEAD_ATTENTION",
-            "PastValueTensor.Sizes follows from other members: batch, HeadCount, past sequence, head size of the values.",
+            "PastValueTensor.Sizes follows from other members: batch, HeadCount, past sequence, head size "
+            "of the values.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "PastValueTensor.Sizes == align([BatchSize, HeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1), when present(PastValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "PastValueTensor.Sizes == align([BatchSize, HeadCount, PastSequenceLength, ValueHeadSize], "
+            "PastValueTensor.DimensionCount, 1), when present(PastValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-mask-dimension-count",
@@ -8853,13 +9241,23 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.1",
             "",
             "MaskTensor.DimensionCount >= len(MaskSizes), when present(MaskTensor) and MaskType != NONE",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
             "TotalSequenceLength = PastSequenceLength + KeySequenceLength",
-            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, HeadCount, SequenceLength, TotalSequenceLength]",
+            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType "
+            "== KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == "
+            "KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, HeadCount, SequenceLength, "
+            "TotalSequenceLength]",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-mask-sizes",
@@ -8869,14 +9267,25 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1), when present(MaskTensor) and MaskType not in (NONE, BOOLEAN)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1), when present(MaskTensor) "
+            "and MaskType not in (NONE, BOOLEAN)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
             "TotalSequenceLength = PastSequenceLength + KeySequenceLength",
-            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, HeadCount, SequenceLength, TotalSequenceLength]",
+            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType "
+            "== KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == "
+            "KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, HeadCount, SequenceLength, "
+            "TotalSequenceLength]",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes",
@@ -8886,80 +9295,133 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] for d in range(MaskTensor.DimensionCount - 1), when present(MaskTensor) and MaskType == BOOLEAN",
-            "MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength), when present(MaskTensor) and MaskType == BOOLEAN",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] for d in "
+            "range(MaskTensor.DimensionCount - 1), when present(MaskTensor) and MaskType == BOOLEAN",
+            "MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength), "
+            "when present(MaskTensor) and MaskType == BOOLEAN",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
             "TotalSequenceLength = PastSequenceLength + KeySequenceLength",
-            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, HeadCount, SequenceLength, TotalSequenceLength]",
+            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType "
+            "== KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == "
+            "KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, HeadCount, SequenceLength, "
+            "TotalSequenceLength]",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes",
             "MULTIHEAD_ATTENTION",
-            "RelativePositionBiasTensor.Sizes follows from other members: one value for each score: batch, HeadCount, sequence, total sequence.",
+            "RelativePositionBiasTensor.Sizes follows from other members: one value for each score: batch, "
+            "HeadCount, sequence, total sequence.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "RelativePositionBiasTensor.Sizes == align([BatchSize, HeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1), when present(RelativePositionBiasTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "RelativePositionBiasTensor.Sizes == align([BatchSize, HeadCount, SequenceLength, "
+            "TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1), when "
+            "present(RelativePositionBiasTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
             "TotalSequenceLength = PastSequenceLength + KeySequenceLength",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-output-sizes",
             "MULTIHEAD_ATTENTION",
-            "OutputTensor.Sizes follows from other members: batch, sequence, HeadCount x head size of the values.",
+            "OutputTensor.Sizes follows from other members: batch, sequence, HeadCount x head size of the "
+            "values.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "OutputTensor.Sizes == align([BatchSize, SequenceLength, HeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "OutputTensor.Sizes == align([BatchSize, SequenceLength, HeadCount * ValueHeadSize], "
+            "OutputTensor.DimensionCount, 1)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-present-key-sizes",
             "MULTIHEAD_ATTENTION",
-            "OutputPresentKeyTensor.Sizes follows from other members: batch, HeadCount, total sequence, head size.",
+            "OutputPresentKeyTensor.Sizes follows from other members: batch, HeadCount, total sequence, "
+            "head size.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "OutputPresentKeyTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1), when present(OutputPresentKeyTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "OutputPresentKeyTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, HeadSize], "
+            "OutputPresentKeyTensor.DimensionCount, 1), when present(OutputPresentKeyTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
             "TotalSequenceLength = PastSequenceLength + KeySequenceLength",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION-present-value-sizes",
             "MULTIHEAD_ATTENTION",
-            "OutputPresentValueTensor.Sizes follows from other members: batch, HeadCount, total sequence, head size of the values.",
+            "OutputPresentValueTensor.Sizes follows from other members: batch, HeadCount, total sequence, "
+            "head size of the values.",
             "docs",
             "ns-directml-dml_multihead_attention_operator_desc",
             "6.1",
             "",
-            "OutputPresentValueTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1), when present(OutputPresentValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "OutputPresentValueTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, "
+            "ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1), when "
+            "present(OutputPresentValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // HeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // HeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
             "TotalSequenceLength = PastSequenceLength + KeySequenceLength",
         ),
         _text(
@@ -8975,7 +9437,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LP_POOLING1-dimension-count",
             "LP_POOLING1",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_lp_pooling1_operator_desc",
             "6.2",
@@ -9032,12 +9495,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "WindowExtents[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
             "WindowExtents = [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))]",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-LP_POOLING1-output-batches-channels",
             "LP_POOLING1",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_lp_pooling1_operator_desc",
             "6.2",
@@ -9052,8 +9517,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_lp_pooling1_operator_desc",
             "6.2",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-LP_POOLING1-p-range",
@@ -9078,7 +9545,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-AVERAGE_POOLING1-dimension-count",
             "AVERAGE_POOLING1",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_average_pooling1_operator_desc",
             "6.2",
@@ -9135,12 +9603,14 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "WindowExtents[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
             "WindowExtents = [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(len(WindowSize))]",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-AVERAGE_POOLING1-output-batches-channels",
             "AVERAGE_POOLING1",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_average_pooling1_operator_desc",
             "6.2",
@@ -9155,8 +9625,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_average_pooling1_operator_desc",
             "6.2",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-ACTIVATION_SWISH-same-rank",
@@ -9231,7 +9703,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count",
             "QUANTIZED_LINEAR_AVERAGE_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial "
+            "dimensions).",
             "docs",
             "ns-directml-dml_quantized_linear_average_pooling_operator_desc",
             "6.2",
@@ -9297,8 +9770,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.2",
             "",
             "WindowExtents[i] <= PaddedSizes[i] for i in range(len(WindowSize))",
-            "WindowExtents = [(WindowSize[i] - 1) * Dilations[i] + 1 for i in range(InputTensor.DimensionCount - 2)]",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "WindowExtents = [(WindowSize[i] - 1) * Dilations[i] + 1 for i in "
+            "range(InputTensor.DimensionCount - 2)]",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes",
@@ -9309,7 +9784,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.2",
             "",
             "InputScaleTensor.Sizes[min(InputScaleTensor.DimensionCount - 1, 1)] in (1, ChannelCount)",
-            "InputScaleTensor.Sizes[d] == 1 for d in range(InputScaleTensor.DimensionCount) if d != min(InputScaleTensor.DimensionCount - 1, 1)",
+            "InputScaleTensor.Sizes[d] == 1 for d in range(InputScaleTensor.DimensionCount) if d != "
+            "min(InputScaleTensor.DimensionCount - 1, 1)",
             "ChannelCount = InputTensor.Sizes[1]",
         ),
         _text(
@@ -9320,8 +9796,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_average_pooling_operator_desc",
             "6.2",
             "",
-            "InputZeroPointTensor.Sizes[min(InputZeroPointTensor.DimensionCount - 1, 1)] in (1, ChannelCount), when present(InputZeroPointTensor)",
-            "InputZeroPointTensor.Sizes[d] == 1 for d in range(InputZeroPointTensor.DimensionCount) if d != min(InputZeroPointTensor.DimensionCount - 1, 1), when present(InputZeroPointTensor)",
+            "InputZeroPointTensor.Sizes[min(InputZeroPointTensor.DimensionCount - 1, 1)] in (1, "
+            "ChannelCount), when present(InputZeroPointTensor)",
+            "InputZeroPointTensor.Sizes[d] == 1 for d in range(InputZeroPointTensor.DimensionCount) if d != "
+            "min(InputZeroPointTensor.DimensionCount - 1, 1), when present(InputZeroPointTensor)",
             "ChannelCount = InputTensor.Sizes[1]",
         ),
         _text(
@@ -9333,7 +9811,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.2",
             "",
             "OutputScaleTensor.Sizes[min(OutputScaleTensor.DimensionCount - 1, 1)] in (1, ChannelCount)",
-            "OutputScaleTensor.Sizes[d] == 1 for d in range(OutputScaleTensor.DimensionCount) if d != min(OutputScaleTensor.DimensionCount - 1, 1)",
+            "OutputScaleTensor.Sizes[d] == 1 for d in range(OutputScaleTensor.DimensionCount) if d != "
+            "min(OutputScaleTensor.DimensionCount - 1, 1)",
             "ChannelCount = InputTensor.Sizes[1]",
         ),
         _text(
@@ -9344,14 +9823,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_average_pooling_operator_desc",
             "6.2",
             "",
-            "OutputZeroPointTensor.Sizes[min(OutputZeroPointTensor.DimensionCount - 1, 1)] in (1, ChannelCount), when present(OutputZeroPointTensor)",
-            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount) if d != min(OutputZeroPointTensor.DimensionCount - 1, 1), when present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.Sizes[min(OutputZeroPointTensor.DimensionCount - 1, 1)] in (1, "
+            "ChannelCount), when present(OutputZeroPointTensor)",
+            "OutputZeroPointTensor.Sizes[d] == 1 for d in range(OutputZeroPointTensor.DimensionCount) if d "
+            "!= min(OutputZeroPointTensor.DimensionCount - 1, 1), when present(OutputZeroPointTensor)",
             "ChannelCount = InputTensor.Sizes[1]",
         ),
         _text(
             "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels",
             "QUANTIZED_LINEAR_AVERAGE_POOLING",
-            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+            "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is "
+            "pooled by itself).",
             "docs",
             "ns-directml-dml_quantized_linear_average_pooling_operator_desc",
             "6.2",
@@ -9366,8 +9848,10 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantized_linear_average_pooling_operator_desc",
             "6.2",
             "",
-            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in range(InputTensor.DimensionCount - 2)",
-            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount - 2)]",
+            "(OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] for i in "
+            "range(InputTensor.DimensionCount - 2)",
+            "PaddedSizes = [InputTensor.Sizes[i + 2] + StartPadding[i] + EndPadding[i] for i in "
+            "range(InputTensor.DimensionCount - 2)]",
         ),
         _text(
             "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank",
@@ -9413,7 +9897,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size",
             "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-            "BTensor.Sizes[BTensor.DimensionCount - 2] equals ATensor.Sizes[ATensor.DimensionCount - 1] (A has as many columns as B has rows).",
+            "BTensor.Sizes[BTensor.DimensionCount - 2] equals ATensor.Sizes[ATensor.DimensionCount - 1] (A "
+            "has as many columns as B has rows).",
             "docs",
             "ns-directml-dml_matrix_multiply_integer_to_float_operator_desc",
             "6.2",
@@ -9429,20 +9914,27 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_matrix_multiply_integer_to_float_operator_desc",
             "6.2",
             "",
-            "AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when present(AZeroPointTensor)",
-            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount) if d != max(AZeroPointTensor.DimensionCount - 2, 0), when present(AZeroPointTensor)",
+            "AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M), when "
+            "present(AZeroPointTensor)",
+            "AZeroPointTensor.Sizes[d] == 1 for d in range(AZeroPointTensor.DimensionCount) if d != "
+            "max(AZeroPointTensor.DimensionCount - 2, 0), when present(AZeroPointTensor)",
             "M = ATensor.Sizes[ATensor.DimensionCount - 2]",
         ),
         _text(
             "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
             "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-            "Where BZeroPointTensor is given, BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BZeroPointTensor.Sizes[d] is 1, for each d where d differs from BZeroPointTensor.DimensionCount - 1 (one for all of B, or one for each column).",
+            "Where BZeroPointTensor is given, BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] "
+            "is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BZeroPointTensor.Sizes[d] is 1, for each d "
+            "where d differs from BZeroPointTensor.DimensionCount - 1 (one for all of B, or one for each "
+            "column).",
             "docs",
             "ns-directml-dml_matrix_multiply_integer_to_float_operator_desc",
             "6.2",
             "",
-            "BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N), when present(BZeroPointTensor)",
-            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount) if d != BZeroPointTensor.DimensionCount - 1, when present(BZeroPointTensor)",
+            "BZeroPointTensor.Sizes[BZeroPointTensor.DimensionCount - 1] in (1, N), when "
+            "present(BZeroPointTensor)",
+            "BZeroPointTensor.Sizes[d] == 1 for d in range(BZeroPointTensor.DimensionCount) if d != "
+            "BZeroPointTensor.DimensionCount - 1, when present(BZeroPointTensor)",
             "N = BTensor.Sizes[BTensor.DimensionCount - 1]",
         ),
         _text(
@@ -9500,19 +9992,23 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.2",
             "",
             "AScaleTensor.Sizes[max(AScaleTensor.DimensionCount - 2, 0)] in (1, M)",
-            "AScaleTensor.Sizes[d] == 1 for d in range(AScaleTensor.DimensionCount) if d != max(AScaleTensor.DimensionCount - 2, 0)",
+            "AScaleTensor.Sizes[d] == 1 for d in range(AScaleTensor.DimensionCount) if d != "
+            "max(AScaleTensor.DimensionCount - 2, 0)",
             "M = ATensor.Sizes[ATensor.DimensionCount - 2]",
         ),
         _text(
             "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
             "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-            "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] is 1 or BTensor.Sizes[BTensor.DimensionCount - 1]; BScaleTensor.Sizes[d] is 1, for each d where d differs from BScaleTensor.DimensionCount - 1 (one for all of B, or one for each column).",
+            "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] is 1 or "
+            "BTensor.Sizes[BTensor.DimensionCount - 1]; BScaleTensor.Sizes[d] is 1, for each d where d "
+            "differs from BScaleTensor.DimensionCount - 1 (one for all of B, or one for each column).",
             "docs",
             "ns-directml-dml_matrix_multiply_integer_to_float_operator_desc",
             "6.2",
             "",
             "BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] in (1, N)",
-            "BScaleTensor.Sizes[d] == 1 for d in range(BScaleTensor.DimensionCount) if d != BScaleTensor.DimensionCount - 1",
+            "BScaleTensor.Sizes[d] == 1 for d in range(BScaleTensor.DimensionCount) if d != "
+            "BScaleTensor.DimensionCount - 1",
             "N = BTensor.Sizes[BTensor.DimensionCount - 1]",
         ),
         _text(
@@ -9524,18 +10020,6 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.2",
             "",
             "BiasTensor.Sizes == OutputTensor.Sizes, when present(BiasTensor)",
-        ),
-        _text(
-            "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank",
-            "MEAN_VARIANCE_NORMALIZATION2",
-            "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
-            "docs",
-            "ns-directml-dml_mean_variance_normalization2_operator_desc",
-            "6.3",
-            "",
-            "ScaleTensor.DimensionCount == InputTensor.DimensionCount, when present(ScaleTensor)",
-            "BiasTensor.DimensionCount == InputTensor.DimensionCount, when present(BiasTensor)",
-            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count",
@@ -9558,6 +10042,18 @@ RULE_TEXTS: dict[str, RuleText] = {
             "Axes[i] < InputTensor.DimensionCount for i in range(len(Axes))",
         ),
         _text(
+            "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank",
+            "MEAN_VARIANCE_NORMALIZATION2",
+            "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
+            "docs",
+            "ns-directml-dml_mean_variance_normalization2_operator_desc",
+            "6.3",
+            "",
+            "ScaleTensor.DimensionCount == InputTensor.DimensionCount, when present(ScaleTensor)",
+            "BiasTensor.DimensionCount == InputTensor.DimensionCount, when present(BiasTensor)",
+            "OutputTensor.DimensionCount == InputTensor.DimensionCount",
+        ),
+        _text(
             "DML-MEAN_VARIANCE_NORMALIZATION2-same-type",
             "MEAN_VARIANCE_NORMALIZATION2",
             "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
@@ -9572,22 +10068,26 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast",
             "MEAN_VARIANCE_NORMALIZATION2",
-            "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization2_operator_desc",
             "6.3",
             "",
-            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if ScaleTensor.Sizes[d] != 1, when present(ScaleTensor)",
+            "ScaleTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(ScaleTensor.DimensionCount) if "
+            "ScaleTensor.Sizes[d] != 1, when present(ScaleTensor)",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast",
             "MEAN_VARIANCE_NORMALIZATION2",
-            "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
+            "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where "
+            "BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
             "docs",
             "ns-directml-dml_mean_variance_normalization2_operator_desc",
             "6.3",
             "",
-            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if BiasTensor.Sizes[d] != 1, when present(BiasTensor)",
+            "BiasTensor.Sizes[d] == InputTensor.Sizes[d] for d in range(BiasTensor.DimensionCount) if "
+            "BiasTensor.Sizes[d] != 1, when present(BiasTensor)",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes",
@@ -9600,7 +10100,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
-            "DML-MULTIHEAD_ATTENTION1-query-head-count",
+            "DML-MULTIHEAD_ATTENTION1-query-head-count-range",
             "MULTIHEAD_ATTENTION1",
             "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
             "docs",
@@ -9610,7 +10110,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "QueryHeadCount >= 1",
         ),
         _text(
-            "DML-MULTIHEAD_ATTENTION1-key-value-head-count",
+            "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range",
             "MULTIHEAD_ATTENTION1",
             "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
             "docs",
@@ -9622,7 +10122,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-head-groups",
             "MULTIHEAD_ATTENTION1",
-            "QueryHeadCount is a multiple of KeyValueHeadCount (each key and value head serves as many query heads).",
+            "QueryHeadCount is a multiple of KeyValueHeadCount (each key and value head serves as many "
+            "query heads).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9632,7 +10133,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-query-given",
             "MULTIHEAD_ATTENTION1",
-            "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
+            "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given "
+            "(queries come from one of these).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9642,12 +10144,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-key-given",
             "MULTIHEAD_ATTENTION1",
-            "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
+            "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or "
+            "StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) or present(PastKeyTensor)",
+            "present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) or present(PastKeyTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-value-given",
@@ -9662,7 +10166,9 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone",
             "MULTIHEAD_ATTENTION1",
-            "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor holds queries and keys).",
+            "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; "
+            "StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor "
+            "holds queries and keys).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9675,7 +10181,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone",
             "MULTIHEAD_ATTENTION1",
-            "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is absent (StackedKeyValueTensor holds keys and values).",
+            "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is "
+            "absent (StackedKeyValueTensor holds keys and values).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9686,7 +10193,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone",
             "MULTIHEAD_ATTENTION1",
-            "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent (StackedQueryKeyValueTensor holds queries, keys and values).",
+            "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent "
+            "(StackedQueryKeyValueTensor holds queries, keys and values).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9707,17 +10215,22 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-stacked-head-counts",
             "MULTIHEAD_ATTENTION1",
-            "Where StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given, QueryHeadCount equals KeyValueHeadCount (queries and keys are stacked head by head).",
+            "Where StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given, QueryHeadCount "
+            "equals KeyValueHeadCount (queries and keys are stacked head by head).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "QueryHeadCount == KeyValueHeadCount, when present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor)",
+            "QueryHeadCount == KeyValueHeadCount, when present(StackedQueryKeyTensor) or "
+            "present(StackedQueryKeyValueTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-same-type",
             "MULTIHEAD_ATTENTION1",
-            "QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor, OutputPresentKeyTensor and OutputPresentValueTensor have the data type of OutputTensor.",
+            "QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor, "
+            "StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, "
+            "PastValueTensor, OutputPresentKeyTensor and OutputPresentValueTensor have the data type of "
+            "OutputTensor.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9727,38 +10240,46 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ValueTensor.DataType == OutputTensor.DataType, when present(ValueTensor)",
             "StackedQueryKeyTensor.DataType == OutputTensor.DataType, when present(StackedQueryKeyTensor)",
             "StackedKeyValueTensor.DataType == OutputTensor.DataType, when present(StackedKeyValueTensor)",
-            "StackedQueryKeyValueTensor.DataType == OutputTensor.DataType, when present(StackedQueryKeyValueTensor)",
+            "StackedQueryKeyValueTensor.DataType == OutputTensor.DataType, when "
+            "present(StackedQueryKeyValueTensor)",
             "BiasTensor.DataType == OutputTensor.DataType, when present(BiasTensor)",
-            "RelativePositionBiasTensor.DataType == OutputTensor.DataType, when present(RelativePositionBiasTensor)",
+            "RelativePositionBiasTensor.DataType == OutputTensor.DataType, when "
+            "present(RelativePositionBiasTensor)",
             "PastKeyTensor.DataType == OutputTensor.DataType, when present(PastKeyTensor)",
             "PastValueTensor.DataType == OutputTensor.DataType, when present(PastValueTensor)",
             "OutputPresentKeyTensor.DataType == OutputTensor.DataType, when present(OutputPresentKeyTensor)",
-            "OutputPresentValueTensor.DataType == OutputTensor.DataType, when present(OutputPresentValueTensor)",
+            "OutputPresentValueTensor.DataType == OutputTensor.DataType, when "
+            "present(OutputPresentValueTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-query-leading-ones",
             "MULTIHEAD_ATTENTION1",
-            "Where QueryTensor is given, QueryTensor.Sizes[d] is 1, for each d (only the last three dimensions count).",
+            "Where QueryTensor is given, QueryTensor.Sizes[d] is 1, for each d (only the last three "
+            "dimensions count).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "QueryTensor.Sizes[d] == 1 for d in range(max(QueryTensor.DimensionCount - 3, 0)), when present(QueryTensor)",
+            "QueryTensor.Sizes[d] == 1 for d in range(max(QueryTensor.DimensionCount - 3, 0)), when "
+            "present(QueryTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-query-heads",
             "MULTIHEAD_ATTENTION1",
-            "Where QueryTensor is given, QueryTensor.Sizes[QueryTensor.DimensionCount - 1] is a multiple of QueryHeadCount (all heads have the same size).",
+            "Where QueryTensor is given, QueryTensor.Sizes[QueryTensor.DimensionCount - 1] is a multiple of "
+            "QueryHeadCount (all heads have the same size).",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "QueryTensor.Sizes[QueryTensor.DimensionCount - 1] % QueryHeadCount == 0, when present(QueryTensor)",
+            "QueryTensor.Sizes[QueryTensor.DimensionCount - 1] % QueryHeadCount == 0, when "
+            "present(QueryTensor)",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes",
             "MULTIHEAD_ATTENTION1",
-            "Where StackedQueryKeyTensor is given, StackedQueryKeyTensor.Sizes[2] equals QueryHeadCount; StackedQueryKeyTensor.Sizes[3] is 2.",
+            "Where StackedQueryKeyTensor is given, StackedQueryKeyTensor.Sizes[2] equals QueryHeadCount; "
+            "StackedQueryKeyTensor.Sizes[3] is 2.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9769,7 +10290,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes",
             "MULTIHEAD_ATTENTION1",
-            "Where StackedQueryKeyValueTensor is given, StackedQueryKeyValueTensor.Sizes[2] equals QueryHeadCount; StackedQueryKeyValueTensor.Sizes[3] is 3.",
+            "Where StackedQueryKeyValueTensor is given, StackedQueryKeyValueTensor.Sizes[2] equals "
+            "QueryHeadCount; StackedQueryKeyValueTensor.Sizes[3] is 3.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
@@ -9785,85 +10307,137 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "KeyTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * HeadSize], KeyTensor.DimensionCount, 1), when present(KeyTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "KeyTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * HeadSize], "
+            "KeyTensor.DimensionCount, 1), when present(KeyTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-value-sizes",
             "MULTIHEAD_ATTENTION1",
-            "ValueTensor.Sizes follows from other members: batch, key sequence, KeyValueHeadCount x head size of the values.",
+            "ValueTensor.Sizes follows from other members: batch, key sequence, KeyValueHeadCount x head "
+            "size of the values.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "ValueTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * ValueHeadSize], ValueTensor.DimensionCount, 1), when present(ValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "ValueTensor.Sizes == align([BatchSize, KeySequenceLength, KeyValueHeadCount * ValueHeadSize], "
+            "ValueTensor.DimensionCount, 1), when present(ValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes",
             "MULTIHEAD_ATTENTION1",
-            "StackedKeyValueTensor.Sizes follows from other members: batch, key sequence, KeyValueHeadCount, keys and values, head size.",
+            "StackedKeyValueTensor.Sizes follows from other members: batch, key sequence, "
+            "KeyValueHeadCount, keys and values, head size.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "StackedKeyValueTensor.Sizes == [BatchSize, KeySequenceLength, KeyValueHeadCount, 2, HeadSize], when present(StackedKeyValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "StackedKeyValueTensor.Sizes == [BatchSize, KeySequenceLength, KeyValueHeadCount, 2, HeadSize], "
+            "when present(StackedKeyValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-bias-sizes",
             "MULTIHEAD_ATTENTION1",
-            "BiasTensor.Sizes follows from other members: one value for each feature of queries, keys and values.",
+            "BiasTensor.Sizes follows from other members: one value for each feature of queries, keys and "
+            "values.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "BiasTensor.Sizes == align([QueryHeadCount * HeadSize + KeyValueHeadCount * (HeadSize + ValueHeadSize)], BiasTensor.DimensionCount, 1), when present(BiasTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "BiasTensor.Sizes == align([QueryHeadCount * HeadSize + KeyValueHeadCount * (HeadSize + "
+            "ValueHeadSize)], BiasTensor.DimensionCount, 1), when present(BiasTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-past-key-sizes",
             "MULTIHEAD_ATTENTION1",
-            "PastKeyTensor.Sizes follows from other members: batch, KeyValueHeadCount, past sequence, head size.",
+            "PastKeyTensor.Sizes follows from other members: batch, KeyValueHeadCount, past sequence, head "
+            "size.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "PastKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1), when present(PastKeyTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "PastKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, PastSequenceLength, HeadSize], "
+            "PastKeyTensor.DimensionCount, 1), when present(PastKeyTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-past-value-sizes",
             "MULTIHEAD_ATTENTION1",
-            "PastValueTensor.Sizes follows from other members: batch, KeyValueHeadCount, past sequence, head size of the values.",
+            "PastValueTensor.Sizes follows from other members: batch, KeyValueHeadCount, past sequence, "
+            "head size of the values.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "PastValueTensor.Sizes == align([BatchSize, KeyValueHeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1), when present(PastValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "PastValueTensor.Sizes == align([BatchSize, KeyValueHeadCount, PastSequenceLength, "
+            "ValueHeadSize], PastValueTensor.DimensionCount, 1), when present(PastValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
@@ -9873,8 +10447,13 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "PastSequenceLengthsTensor.Sizes == align([BatchSize], PastSequenceLengthsTensor.DimensionCount, 1), when present(PastSequenceLengthsTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "PastSequenceLengthsTensor.Sizes == align([BatchSize], "
+            "PastSequenceLengthsTensor.DimensionCount, 1), when present(PastSequenceLengthsTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
         ),
         _text(
@@ -9886,13 +10465,25 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.3",
             "",
             "MaskTensor.DimensionCount >= len(MaskSizes), when present(MaskTensor) and MaskType != NONE",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
-            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastSequenceLength + KeySequenceLength",
-            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength]",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
+            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] "
+            "if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else "
+            "PastSequenceLength + KeySequenceLength",
+            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType "
+            "== KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == "
+            "KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, QueryHeadCount, SequenceLength, "
+            "TotalSequenceLength]",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-mask-sizes",
@@ -9902,14 +10493,27 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1), when present(MaskTensor) and MaskType not in (NONE, BOOLEAN)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1), when present(MaskTensor) "
+            "and MaskType not in (NONE, BOOLEAN)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
-            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastSequenceLength + KeySequenceLength",
-            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength]",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
+            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] "
+            "if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else "
+            "PastSequenceLength + KeySequenceLength",
+            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType "
+            "== KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == "
+            "KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, QueryHeadCount, SequenceLength, "
+            "TotalSequenceLength]",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
@@ -9919,46 +10523,81 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] for d in range(MaskTensor.DimensionCount - 1), when present(MaskTensor) and MaskType == BOOLEAN",
-            "MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength), when present(MaskTensor) and MaskType == BOOLEAN",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] for d in "
+            "range(MaskTensor.DimensionCount - 1), when present(MaskTensor) and MaskType == BOOLEAN",
+            "MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength), "
+            "when present(MaskTensor) and MaskType == BOOLEAN",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
-            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastSequenceLength + KeySequenceLength",
-            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType == KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength]",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
+            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] "
+            "if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else "
+            "PastSequenceLength + KeySequenceLength",
+            "MaskSizes = [1, BatchSize] if MaskType == KEY_SEQUENCE_LENGTH else [2, BatchSize] if MaskType "
+            "== KEY_SEQUENCE_END_START else [BatchSize * 3 + 2] if MaskType == "
+            "KEY_QUERY_SEQUENCE_LENGTH_START_END else [BatchSize, QueryHeadCount, SequenceLength, "
+            "TotalSequenceLength]",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes",
             "MULTIHEAD_ATTENTION1",
-            "RelativePositionBiasTensor.Sizes follows from other members: one value for each score: batch, QueryHeadCount, sequence, total sequence.",
+            "RelativePositionBiasTensor.Sizes follows from other members: one value for each score: batch, "
+            "QueryHeadCount, sequence, total sequence.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "RelativePositionBiasTensor.Sizes == align([BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1), when present(RelativePositionBiasTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "RelativePositionBiasTensor.Sizes == align([BatchSize, QueryHeadCount, SequenceLength, "
+            "TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1), when "
+            "present(RelativePositionBiasTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
-            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastSequenceLength + KeySequenceLength",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
+            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] "
+            "if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else "
+            "PastSequenceLength + KeySequenceLength",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-output-sizes",
             "MULTIHEAD_ATTENTION1",
-            "OutputTensor.Sizes follows from other members: batch, sequence, QueryHeadCount x head size of the values.",
+            "OutputTensor.Sizes follows from other members: batch, sequence, QueryHeadCount x head size of "
+            "the values.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "OutputTensor.Sizes == align([BatchSize, SequenceLength, QueryHeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "OutputTensor.Sizes == align([BatchSize, SequenceLength, QueryHeadCount * ValueHeadSize], "
+            "OutputTensor.DimensionCount, 1)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
@@ -9968,46 +10607,81 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] >= max(PastSequenceLength, KeySequenceLength), when present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] >= "
+            "max(PastSequenceLength, KeySequenceLength), when present(PastSequenceLengthsTensor) and "
+            "present(OutputPresentKeyTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "SequenceLength = QuerySizes[1]",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-present-key-sizes",
             "MULTIHEAD_ATTENTION1",
-            "OutputPresentKeyTensor.Sizes follows from other members: batch, KeyValueHeadCount, total sequence, head size.",
+            "OutputPresentKeyTensor.Sizes follows from other members: batch, KeyValueHeadCount, total "
+            "sequence, head size.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "OutputPresentKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1), when present(OutputPresentKeyTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "OutputPresentKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, "
+            "HeadSize], OutputPresentKeyTensor.DimensionCount, 1), when present(OutputPresentKeyTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
-            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastSequenceLength + KeySequenceLength",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
+            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] "
+            "if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else "
+            "PastSequenceLength + KeySequenceLength",
         ),
         _text(
             "DML-MULTIHEAD_ATTENTION1-present-value-sizes",
             "MULTIHEAD_ATTENTION1",
-            "OutputPresentValueTensor.Sizes follows from other members: batch, KeyValueHeadCount, total sequence, head size of the values.",
+            "OutputPresentValueTensor.Sizes follows from other members: batch, KeyValueHeadCount, total "
+            "sequence, head size of the values.",
             "docs",
             "ns-directml-dml_multihead_attention1_operator_desc",
             "6.3",
             "",
-            "OutputPresentValueTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1), when present(OutputPresentValueTensor)",
-            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
+            "OutputPresentValueTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, "
+            "ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1), when "
+            "present(OutputPresentValueTensor)",
+            "QuerySizes = align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else "
+            "StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * "
+            "StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else "
+            "StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * "
+            "StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0]",
             "BatchSize = QuerySizes[0]",
             "SequenceLength = QuerySizes[1]",
             "HeadSize = QuerySizes[2] // QueryHeadCount",
-            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
-            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount - 1] if present(PastValueTensor) else HeadSize",
-            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if present(PastKeyTensor) else 0",
-            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastSequenceLength + KeySequenceLength",
+            "KeySequenceLength = KeyTensor.Sizes[KeyTensor.DimensionCount - 2] if present(KeyTensor) else "
+            "StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else SequenceLength if "
+            "present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0",
+            "ValueHeadSize = ValueTensor.Sizes[ValueTensor.DimensionCount - 1] // KeyValueHeadCount if "
+            "present(ValueTensor) else HeadSize if present(StackedKeyValueTensor) or "
+            "present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[PastValueTensor.DimensionCount "
+            "- 1] if present(PastValueTensor) else HeadSize",
+            "PastSequenceLength = PastKeyTensor.Sizes[PastKeyTensor.DimensionCount - 2] if "
+            "present(PastKeyTensor) else 0",
+            "TotalSequenceLength = OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] "
+            "if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else "
+            "PastSequenceLength + KeySequenceLength",
         ),
         _text(
             "DML-QUANTIZE-same-rank",
@@ -10017,7 +10691,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantize_operator_desc",
             "6.3",
             "",
-            "QuantizationTensors[i].DimensionCount == InputTensor.DimensionCount for i in range(len(QuantizationTensors))",
+            "QuantizationTensors[i].DimensionCount == InputTensor.DimensionCount for i in "
+            "range(len(QuantizationTensors))",
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
@@ -10033,7 +10708,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-QUANTIZE-quantization-tensor-count",
             "QUANTIZE",
-            "QuantizationTensorCount is 1, where QuantizationType is SCALE; QuantizationTensorCount is 2, where QuantizationType is SCALE_ZERO_POINT (a scale, then a zero point where the type has one).",
+            "QuantizationTensorCount is 1, where QuantizationType is SCALE; QuantizationTensorCount is 2, "
+            "where QuantizationType is SCALE_ZERO_POINT (a scale, then a zero point where the type has one).",
             "header",
             "ns-directml-dml_quantize_operator_desc",
             "6.3",
@@ -10044,12 +10720,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-QUANTIZE-block-sizes",
             "QUANTIZE",
-            "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each dimension a scale serves a block of input elements, and every element has one).",
+            "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each "
+            "dimension a scale serves a block of input elements, and every element has one).",
             "docs",
             "ns-directml-dml_quantize_operator_desc",
             "6.3",
             "",
-            "InputTensor.Sizes[d] % QuantizationTensors[0].Sizes[d] == 0 for d in range(InputTensor.DimensionCount)",
+            "InputTensor.Sizes[d] % QuantizationTensors[0].Sizes[d] == 0 for d in "
+            "range(InputTensor.DimensionCount)",
         ),
         _text(
             "DML-QUANTIZE-zero-point-sizes",
@@ -10059,7 +10737,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantize_operator_desc",
             "6.3",
             "",
-            "QuantizationTensors[1].Sizes == QuantizationTensors[0].Sizes, when QuantizationType == SCALE_ZERO_POINT",
+            "QuantizationTensors[1].Sizes == QuantizationTensors[0].Sizes, when QuantizationType == "
+            "SCALE_ZERO_POINT",
         ),
         _text(
             "DML-QUANTIZE-same-sizes",
@@ -10089,7 +10768,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_quantize_operator_desc",
             "6.3",
             "",
-            "QuantizationTensors[1].DataType == OutputTensor.DataType, when QuantizationType == SCALE_ZERO_POINT",
+            "QuantizationTensors[1].DataType == OutputTensor.DataType, when QuantizationType == "
+            "SCALE_ZERO_POINT",
         ),
         _text(
             "DML-DEQUANTIZE-same-rank",
@@ -10099,7 +10779,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_dequantize_operator_desc",
             "6.3",
             "",
-            "QuantizationTensors[i].DimensionCount == InputTensor.DimensionCount for i in range(len(QuantizationTensors))",
+            "QuantizationTensors[i].DimensionCount == InputTensor.DimensionCount for i in "
+            "range(len(QuantizationTensors))",
             "OutputTensor.DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
@@ -10115,7 +10796,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-DEQUANTIZE-quantization-tensor-count",
             "DEQUANTIZE",
-            "QuantizationTensorCount is 1, where QuantizationType is SCALE; QuantizationTensorCount is 2, where QuantizationType is SCALE_ZERO_POINT (a scale, then a zero point where the type has one).",
+            "QuantizationTensorCount is 1, where QuantizationType is SCALE; QuantizationTensorCount is 2, "
+            "where QuantizationType is SCALE_ZERO_POINT (a scale, then a zero point where the type has one).",
             "header",
             "ns-directml-dml_dequantize_operator_desc",
             "6.3",
@@ -10126,12 +10808,14 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-DEQUANTIZE-block-sizes",
             "DEQUANTIZE",
-            "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each dimension a scale serves a block of input elements, and every element has one).",
+            "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each "
+            "dimension a scale serves a block of input elements, and every element has one).",
             "docs",
             "ns-directml-dml_dequantize_operator_desc",
             "6.3",
             "",
-            "InputTensor.Sizes[d] % QuantizationTensors[0].Sizes[d] == 0 for d in range(InputTensor.DimensionCount)",
+            "InputTensor.Sizes[d] % QuantizationTensors[0].Sizes[d] == 0 for d in "
+            "range(InputTensor.DimensionCount)",
         ),
         _text(
             "DML-DEQUANTIZE-zero-point-sizes",
@@ -10141,7 +10825,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_dequantize_operator_desc",
             "6.3",
             "",
-            "QuantizationTensors[1].Sizes == QuantizationTensors[0].Sizes, when QuantizationType == SCALE_ZERO_POINT",
+            "QuantizationTensors[1].Sizes == QuantizationTensors[0].Sizes, when QuantizationType == "
+            "SCALE_ZERO_POINT",
         ),
         _text(
             "DML-DEQUANTIZE-same-sizes",
@@ -10171,7 +10856,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "ns-directml-dml_dequantize_operator_desc",
             "6.3",
             "",
-            "QuantizationTensors[1].DataType == InputTensor.DataType, when QuantizationType == SCALE_ZERO_POINT",
+            "QuantizationTensors[1].DataType == InputTensor.DataType, when QuantizationType == "
+            "SCALE_ZERO_POINT",
         ),
         _text(
             "DML-RESAMPLE3-same-rank",
@@ -10194,7 +10880,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "DimensionCount == InputTensor.DimensionCount",
         ),
         _text(
-            "DML-RESAMPLE3-scales",
+            "DML-RESAMPLE3-scales-range",
             "RESAMPLE3",
             "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
             "docs",
@@ -10226,7 +10912,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-FOLD-spatial-dimensions",
             "FOLD",
-            "OutputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",
+            "OutputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the "
+            "spatial dimensions).",
             "docs",
             "ns-directml-dml_fold_operator_desc",
             "6.4",
@@ -10266,7 +10953,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-FOLD-dilations-range",
             "FOLD",
-            "Dilations[d] is at least 1, for each d (the distance from one element of the window to the next).",
+            "Dilations[d] is at least 1, for each d (the distance from one element of the window to the "
+            "next).",
             "docs",
             "ns-directml-dml_fold_operator_desc",
             "6.4",
@@ -10283,7 +10971,8 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "WindowExtents[d] <= PaddedSizes[d] for d in range(len(WindowSizes))",
             "WindowExtents = [Dilations[d] * (WindowSizes[d] - 1) + 1 for d in range(len(WindowSizes))]",
-            "PaddedSizes = [OutputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(len(StartPadding))]",
+            "PaddedSizes = [OutputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in "
+            "range(len(StartPadding))]",
         ),
         _text(
             "DML-FOLD-batch-size",
@@ -10315,13 +11004,16 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "InputTensor.Sizes[2] == product(BlocksPerDimension)",
             "WindowExtents = [Dilations[d] * (WindowSizes[d] - 1) + 1 for d in range(len(WindowSizes))]",
-            "PaddedSizes = [OutputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(len(StartPadding))]",
-            "BlocksPerDimension = [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))]",
+            "PaddedSizes = [OutputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in "
+            "range(len(StartPadding))]",
+            "BlocksPerDimension = [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in "
+            "range(len(Strides))]",
         ),
         _text(
             "DML-UNFOLD-spatial-dimensions",
             "UNFOLD",
-            "InputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",
+            "InputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the "
+            "spatial dimensions).",
             "docs",
             "ns-directml-dml_unfold_operator_desc",
             "6.4",
@@ -10361,7 +11053,8 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-UNFOLD-dilations-range",
             "UNFOLD",
-            "Dilations[d] is at least 1, for each d (the distance from one element of the window to the next).",
+            "Dilations[d] is at least 1, for each d (the distance from one element of the window to the "
+            "next).",
             "docs",
             "ns-directml-dml_unfold_operator_desc",
             "6.4",
@@ -10378,20 +11071,25 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
             "WindowExtents[d] <= PaddedSizes[d] for d in range(len(WindowSizes))",
             "WindowExtents = [Dilations[d] * (WindowSizes[d] - 1) + 1 for d in range(len(WindowSizes))]",
-            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(len(StartPadding))]",
+            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in "
+            "range(len(StartPadding))]",
         ),
         _text(
             "DML-UNFOLD-output-sizes",
             "UNFOLD",
-            "OutputTensor.Sizes follows from other members: batch, channels times the elements of a window, positions of the window.",
+            "OutputTensor.Sizes follows from other members: batch, channels times the elements of a window, "
+            "positions of the window.",
             "docs",
             "ns-directml-dml_unfold_operator_desc",
             "6.4",
             "",
-            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), product(BlocksPerDimension)]",
+            "OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), "
+            "product(BlocksPerDimension)]",
             "WindowExtents = [Dilations[d] * (WindowSizes[d] - 1) + 1 for d in range(len(WindowSizes))]",
-            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in range(len(StartPadding))]",
-            "BlocksPerDimension = [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))]",
+            "PaddedSizes = [InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] for d in "
+            "range(len(StartPadding))]",
+            "BlocksPerDimension = [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in "
+            "range(len(Strides))]",
         ),
     )
 }

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class TensorDesc(Value):
     """A buffer tensor, with the members of DML_BUFFER_TENSOR_DESC; sizes and strides count elements.
 
-    Lists become tuples, NumPy integers integers, and names and numbers the enumerators they stand for. What is of no
+    Lists become tuples, NumPy integers integers, and names and numbers the enumerators they stand for. What
+    is of no
     right type stays, for `validate` to tell.
     """
 
@@ -101,7 +102,8 @@ class TensorDesc(Value):
 
     @property
     def implied_size(self) -> int:
-        """The bytes up to the end of the last element, in whole words of 4: the least that the tensor needs."""
+        """The bytes up to the end of the last element, in whole words of 4: the least that the tensor
+        needs."""
         return implied_size(self)
 
     @property
@@ -140,8 +142,10 @@ def inferred(
 ) -> TensorDesc:
     """An output with the data type and sizes that follow from the rest of a description, if they do.
 
-    What else was given stays, and so do the fields named in `defaults`, which no rule demands; strides stay only
-    with the sizes, and a total size with both, unless it is 0. Raises ValueError when one of the two neither follows nor is
+    What else was given stays, and so do the fields named in `defaults`, which no rule demands; strides stay
+    only
+    with the sizes, and a total size with both, unless it is 0. Raises ValueError when one of the two neither
+    follows nor is
     given. Where the rest breaks rules, the sizes may be such as no tensor has.
     """
     given = TensorDesc(TensorDataType.UNKNOWN, ()) if tensor is None else tensor

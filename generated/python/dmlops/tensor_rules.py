@@ -7,16 +7,17 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from . import enums
 from .arithmetic import entry, power_of_two, saturate
-from .enums import BITS, TensorFlags, name_of
+from .enums import BITS, name_of
 from .value import SOUND_INPUT, SOUND_OUTPUT, set_state
 from .violation import Violation
 
 if TYPE_CHECKING:
     from .tensor import TensorDesc
 
-TENSOR_FLAGS_NONE = TensorFlags.NONE
-TENSOR_FLAGS_OWNED_BY_DML = TensorFlags.OWNED_BY_DML
+TENSOR_FLAGS_NONE = enums.TensorFlags.NONE
+TENSOR_FLAGS_OWNED_BY_DML = enums.TensorFlags.OWNED_BY_DML
 
 # What depends on the bits of an element alone; 0 bits are those of an unknown type.
 ELEMENT_SIZE = {bits: max(bits // 8, 1) for bits in (0, *BITS.values())}
@@ -43,7 +44,13 @@ def implied_size(tensor: TensorDesc) -> int:
     rank = tensor.DimensionCount
     sizes = tensor.Sizes
     strides = tensor.Strides
-    span = saturate(saturate(prod(sizes)) if strides is None else saturate(1 + saturate(sum(saturate((entry(sizes, d) - 1) * entry(strides, d)) for d in range(rank)))))  # fmt: skip
+    span = saturate(
+        saturate(prod(sizes))
+        if strides is None
+        else saturate(
+            1 + saturate(sum(saturate((entry(sizes, d) - 1) * entry(strides, d)) for d in range(rank)))
+        )
+    )
     return saturate(saturate(span * BITS.get(data_type, 0)) + 31) // 32 * 4
 
 
@@ -67,7 +74,8 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             Violation(
                 "DML-TENSOR-rank",
                 f"{path}.DimensionCount",
-                f"{path}.DimensionCount is {saturate(rank)}; it must be at most DML_TENSOR_DIMENSION_COUNT_MAX1, 8",
+                f"{path}.DimensionCount is {saturate(rank)}; it must be at most "
+                "DML_TENSOR_DIMENSION_COUNT_MAX1, 8",
             )
         )
     if len(violations) > before:
@@ -78,7 +86,8 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             Violation(
                 "DML-TENSOR-strides-count",
                 f"{path}.Strides",
-                f"the length of {path}.Strides is {len(strides)}; it must equal {path}.DimensionCount, {saturate(rank)}",
+                f"the length of {path}.Strides is {len(strides)}; it must equal {path}.DimensionCount, "
+                f"{saturate(rank)}",
             )
         )
     if len(violations) > before:
@@ -105,7 +114,11 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
     strides = tensor.Strides
     total_tensor_size_in_bytes = tensor.size_in_bytes
     guaranteed_base_offset_alignment = tensor.GuaranteedBaseOffsetAlignment
-    span = saturate(saturate(prod(sizes)) if strides is None else saturate(1 + sum(saturate((sizes[d] - 1) * strides[d]) for d in range(rank))))  # fmt: skip
+    span = saturate(
+        saturate(prod(sizes))
+        if strides is None
+        else saturate(1 + sum(saturate((sizes[d] - 1) * strides[d]) for d in range(rank)))
+    )
     implied_size = saturate(span * BITS.get(data_type, 0) + 31) // 32 * 4
     element_size = max(BITS.get(data_type, 0) // 8, 1)
     size_limit = (4294967295 * BITS.get(data_type, 0) + 31) // 32 * 4
@@ -124,7 +137,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-total-size",
                 f"{path}.TotalTensorSizeInBytes",
-                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at least {implied_size} (the last element's end, in whole 4-byte words)",
+                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at "
+                f"least {implied_size} (the last element's end, in whole 4-byte words)",
             )
         )
     # DML-TENSOR-total-size-limit
@@ -133,7 +147,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-total-size-limit",
                 f"{path}.TotalTensorSizeInBytes",
-                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at most {size_limit} (a buffer tensor holds at most 4294967295 elements)",
+                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at "
+                f"most {size_limit} (a buffer tensor holds at most 4294967295 elements)",
             )
         )
     # DML-TENSOR-alignment-power-of-two
@@ -142,7 +157,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-alignment-power-of-two",
                 f"{path}.GuaranteedBaseOffsetAlignment",
-                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be a power of two",
+                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be a "
+                "power of two",
             )
         )
     # DML-TENSOR-alignment-element
@@ -151,7 +167,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-alignment-element",
                 f"{path}.GuaranteedBaseOffsetAlignment",
-                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be at least {element_size}",
+                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be at "
+                f"least {element_size}",
             )
         )
     # DML-TENSOR-flags
@@ -160,7 +177,7 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-flags",
                 f"{path}.Flags",
-                f"{path}.Flags is {name_of(TensorFlags, flags)}; it must be NONE or OWNED_BY_DML",
+                f"{path}.Flags is {name_of(enums.TensorFlags, flags)}; it must be NONE or OWNED_BY_DML",
             )
         )
     # DML-TENSOR-flags-owned
@@ -169,7 +186,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-flags-owned",
                 f"{path}.Flags",
-                f"{path}.Flags is {name_of(TensorFlags, flags)}; it must differ from OWNED_BY_DML (only an input can be owned by DirectML)",
+                f"{path}.Flags is {name_of(enums.TensorFlags, flags)}; it must differ from OWNED_BY_DML "
+                "(only an input can be owned by DirectML)",
             )
         )
 

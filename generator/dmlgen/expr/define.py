@@ -15,7 +15,7 @@ from typing import cast
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
-from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, SHORTHANDS
 from dmlgen.expr.parse import BITS, Scope, _Parser, syntax
 
 _OF_BITS = ("bit_not", "bit_count")
@@ -65,8 +65,8 @@ PRELUDE: Mapping[str, str] = {
     "spread(T)": "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
     "pick(T, d, i)": "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",
 }
-"""Functions that every definition has, written in the language: an element of a tensor that is broadcast to
-the one being defined; one value, or one for each `i` along axis `d`."""
+"""Functions of definitions beside `SHORTHANDS`: an element of a tensor that is broadcast to the one being
+defined; one value, or one for each `i` along axis `d`."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,10 @@ class Definer:
         self.scope = scope
         self.kinds = kinds
         self.kept: dict[str, ir.Type] = {}
-        prelude = (Formula(*signature(name), text, lambda _: prelude_at) for name, text in PRELUDE.items())
-        self.formulas = {formula.name: formula for formula in (*prelude, *formulas)}
+        prelude = [(name, tuple(one.parameters), one.text) for name, one in SHORTHANDS.items()]
+        prelude += ((*signature(name), text) for name, text in PRELUDE.items())
+        always = (Formula(*parts, lambda _: prelude_at) for parts in prelude)
+        self.formulas = {formula.name: formula for formula in (*always, *formulas)}
         self.used: set[str] = set()
         self._places: dict[int, tuple[ir.Expr, Position]] = {}
         self._functions: dict[tuple[object, ...], ir.Function] = {}
@@ -291,7 +293,13 @@ class _Definition(_Parser):
                 raise self.fail(
                     node, "expression-type", "a tensor has no parts; write its sizes, T.Sizes[a:b]"
                 )
-            coordinate = self.typed(index, depth, ir.INTS)
+            coordinate = self.expression(index, depth)
+            if coordinate.type != ir.INTS:
+                message = (
+                    f"{ast.unparse(index)} is of type {coordinate.type}; a coordinate is expected, "
+                    "a list of int with one for each dimension, such as at"
+                )
+                raise self.fail(index, "expression-type", message)
             if owner.name in self.definer.kept:
                 return ir.Entry(owner.name, coordinate, self.definer.kept[owner.name])
             return ir.Load(owner, coordinate, self.definer.element(owner))

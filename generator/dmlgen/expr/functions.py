@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from dmlgen.expr.ir import BOOL, INT, INTS, Type
+from dmlgen.expr.ir import BOOL, FLOATS, INT, INTS, TENSOR, TENSORS, Type
 
 DATA_TYPE = Type("enum", "TENSOR_DATA_TYPE")
 OPERATOR = Type("struct", "OPERATOR_DESC")  # a fused activation
@@ -27,7 +27,7 @@ FUNCTIONS: dict[str, Function] = {
     "max": Function(((INT,), (INT,)), INT, "the larger of two"),
     "product": Function(((INTS,),), INT, "product of all entries; 1 of none"),
     "sum": Function(((INTS,),), INT, "sum of all entries"),
-    "len": Function(((INTS,),), INT, "number of entries"),
+    "len": Function(((INTS, FLOATS, TENSORS),), INT, "number of entries"),
     "align": Function(
         ((INTS,), (INT,), (INT,)),
         INTS,
@@ -37,6 +37,57 @@ FUNCTIONS: dict[str, Function] = {
     "bits": Function(((DATA_TYPE,),), INT, "bits of one element; 0 of an unknown type"),
     "signed": Function(((DATA_TYPE,),), BOOL, "whether the type is a signed integer"),
     "power_of_two": Function(((INT,),), BOOL, "whether the integer is a power of two"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shorthand:
+    """A name for an expression that specs need again and again.
+
+    Rules have that expression in its place, so that no target knows of the name; in a definition it is a
+    function like those of `let`. A loop variable in it is `d`.
+    """
+
+    parameters: Mapping[str, Type]
+    text: str
+    meaning: str
+
+
+SHORTHANDS: Mapping[str, Shorthand] = {
+    "is_scalar": Shorthand(
+        {"T": TENSOR}, "all(T.Sizes[d] == 1 for d in axes(T))", "whether all sizes are 1: T is a single value"
+    ),
+    "broadcasts": Shorthand(
+        {"T": TENSOR, "U": TENSOR},
+        "all(T.Sizes[d] == U.Sizes[d] for d in axes(T) if T.Sizes[d] != 1)",
+        "whether each size of T is that of U, or 1",
+    ),
+    "per_axis": Shorthand(
+        {"T": TENSOR, "axis": INT, "n": INT},
+        "T.Sizes[axis] in (1, n) and all(T.Sizes[d] == 1 for d in axes(T) if d != axis)",
+        "whether T is a single value, or n values along one axis",
+    ),
+    "leading_ones": Shorthand(
+        {"sizes": INTS, "n": INT},
+        "all(sizes[d] == 1 for d in range(max(n, 0)))",
+        "whether the first n sizes are 1; of no sizes, where n is negative",
+    ),
+    "row_axis": Shorthand(
+        {"T": TENSOR},
+        "max(T.DimensionCount - 2, 0)",
+        "the axis that counts a matrix's rows, the last but one",
+    ),
+    "column_axis": Shorthand(
+        {"T": TENSOR}, "T.DimensionCount - 1", "the axis that counts a matrix's columns, the last"
+    ),
+    "channel_axis": Shorthand(
+        {"T": TENSOR}, "min(T.DimensionCount - 1, 1)", "the axis that counts channels, the second"
+    ),
+    "windows": Shorthand(
+        {"size": INT, "window": INT, "stride": INT},
+        "max(size - window, 0) // stride + 1",
+        "how many places a window has that slides over that size; at least one",
+    ),
 }
 
 

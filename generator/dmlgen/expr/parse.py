@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_LOOP
 from dmlgen.expr.cost import MAX_COST, MAX_SIZE, cost, size
-from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, SHORTHANDS
 
 MAX_TEXT, MAX_DEPTH, MAX_LENGTH = 1000, 30, 48
 
@@ -118,13 +118,7 @@ def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.T
         message = f"this can take {cost(node)} steps; at most {MAX_COST} are allowed (nested loops multiply)"
         raise SpecError([Finding(at(0), "expression-size", message)])
     if expected is not None and node.type != expected:
-        raise SpecError(
-            [
-                Finding(
-                    at(0), "expression-type", f"{text!r} is of type {node.type}; {expected} is expected here"
-                )
-            ]
-        )
+        raise SpecError([Finding(at(0), "expression-type", _unexpected(repr(text), node, expected))])
     return node
 
 
@@ -200,12 +194,7 @@ class _Parser:
 
     def expect(self, node: ast.expr, found: ir.Expr, *types: ir.Type) -> None:
         if found.type not in types:
-            expected = " or ".join(str(item) for item in types)
-            raise self.fail(
-                node,
-                "expression-type",
-                f"{ast.unparse(node)} is of type {found.type}; {expected} is expected",
-            )
+            raise self.fail(node, "expression-type", _unexpected(ast.unparse(node), found, *types))
 
     def name(self, node: ast.Name, name: str, hint: ir.Type | None) -> ir.Expr:
         values = self.scope.enums.get(hint.name or "", {}) if hint else {}
@@ -213,7 +202,7 @@ class _Parser:
             return ir.EnumValue(name, values[name], hint)
         if name in self.scope.names:
             return self.scope.names[name]
-        candidates = [*values, *self.scope.names, *FUNCTIONS, *_REDUCTIONS]
+        candidates = [*values, *self.scope.names, *FUNCTIONS, *SHORTHANDS, *_REDUCTIONS]
         what = f"no value of {hint}" if values else "no member, definition or loop variable"
         raise self.fail(node, "unknown-name", f"{name!r} is {what} here", nearest(name, candidates))
 
@@ -229,7 +218,7 @@ class _Parser:
                 node, "expression-type", f"{ast.unparse(node.value)} is not a tensor; only those have fields"
             )
         if name not in self.scope.fields:
-            message = f"a tensor has no field {name!r}"
+            message = f"a tensor has no field {name!r}; it has {', '.join(self.scope.fields)}"
             raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields))
         return ir.Field(owner, name, self.scope.fields[name])
 
@@ -334,31 +323,53 @@ class _Parser:
             if not isinstance(item, ir.Tensor | ir.Field | ir.Member):
                 raise self.fail(node, "expression-type", "present() takes a member or a field of a tensor")
             return ir.Present(item)
-        if name == "len" and len(arguments) == 1:
-            item = self.expression(arguments[0], depth)
-            self.expect(arguments[0], item, ir.INTS, ir.FLOATS, ir.TENSORS)
-            return ir.Call(name, (item,), ir.INT)
         if name in CONVERSIONS or name in ELEMENT_FUNCTIONS:
             computed = self.of_elements(node, name, arguments, depth)
             if computed is not None:
                 return computed
+        if name in SHORTHANDS:
+            return self.written_out(node, name, arguments, depth)
         function = FUNCTIONS.get(name)
         if function is None:
-            known = [*FUNCTIONS, *_REDUCTIONS, *ELEMENT_FUNCTIONS, *CONVERSIONS]
+            known = [*FUNCTIONS, *SHORTHANDS, *_REDUCTIONS, *ELEMENT_FUNCTIONS, *CONVERSIONS]
             raise self.fail(node, "unknown-name", f"there is no function {name!r}", nearest(name, known))
-        if len(arguments) != len(function.arguments):
-            wanted = len(function.arguments)
-            raise self.fail(
-                node, "expression-form", f"{name}() takes {wanted} arguments; {len(arguments)} given"
-            )
-        values = tuple(
-            self.typed(argument, depth, *types)
-            for argument, types in zip(arguments, function.arguments, strict=True)
-        )
+        values = self.arguments(node, name, arguments, function.arguments, depth)
         result = ir.Call(name, values, function.result)
         if name == "align" and BOUNDS.length(result)[1] > MAX_LENGTH:
             raise self.fail(node, "unbounded", "the length has no bound; write min(..., 8)")
         return result
+
+    def arguments(
+        self,
+        node: ast.Call,
+        name: str,
+        arguments: list[ast.expr],
+        wanted: Sequence[tuple[ir.Type, ...]],
+        depth: int,
+    ) -> tuple[ir.Expr, ...]:
+        """The arguments of a call, each of one of the types that are wanted there."""
+        if len(arguments) != len(wanted):
+            message = f"{name}() takes {len(wanted)} arguments; {len(arguments)} given"
+            raise self.fail(node, "expression-form", message)
+        pairs = zip(arguments, wanted, strict=True)
+        return tuple(self.typed(argument, depth, *types) for argument, types in pairs)
+
+    def written_out(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
+        """What a shorthand stands for, with the arguments in place of its parameters."""
+        shorthand = SHORTHANDS[name]
+        wanted = [(type_,) for type_ in shorthand.parameters.values()]
+        values = self.arguments(node, name, arguments, wanted, depth)
+        taken = {part.name for value in values for part in ir.walk(value) if isinstance(part, ir.Local)}
+        variable = next(letter for letter in "defghijk" if letter not in taken)
+        text = re.sub(r"\bd\b", variable, shorthand.text)
+        names = dict(zip(shorthand.parameters, values, strict=True))
+        inner = _Parser(replace(self.scope, names=names), lambda _: self.at(node.col_offset))
+        try:
+            return inner.expression(syntax(text, inner.at), depth)
+        except SpecError as error:
+            (finding,) = error.findings
+            message = f"{name}({', '.join(names)}) stands for {text}, and there {finding.message}"
+            raise self.fail(node, finding.code, message) from None
 
     def of_elements(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr | None:
         """A call of a function of elements; None where `name` is one of integers too, and called as such."""
@@ -446,6 +457,14 @@ class _Parser:
         if BOUNDS.value(low)[0] < 0:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
         return low, high
+
+
+def _unexpected(text: str, found: ir.Expr, *types: ir.Type) -> str:
+    """What is said of a value of another type than the expected ones."""
+    message = f"{text} is of type {found.type}; {' or '.join(map(str, types))} is expected"
+    if ir.BOOL in types and isinstance(found, ir.Tensor):
+        message += "; present() says whether a tensor is given"
+    return message
 
 
 def _word_after_dot(node: ast.Attribute) -> ast.expr:

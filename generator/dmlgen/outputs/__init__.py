@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from dmlgen.outputs import (
     c,
@@ -13,7 +12,6 @@ from dmlgen.outputs import (
     definition,
     description_schema,
     hlsl,
-    hlsl_definition,
     language,
     matrix,
     python,
@@ -24,28 +22,17 @@ from dmlgen.registry import Registry
 
 
 def render_all(
-    registry: Registry, templates: Path, known: Mapping[str, bytes], progress: Progress
+    registry: Registry, templates: Templates, known: Mapping[str, bytes], progress: Progress
 ) -> dict[str, bytes]:
     """Every generated file: its path below the output folder, and its bytes.
 
     `known` are matrices, by path, for which the search for cases need not run again.
     """
-    environment = Templates(templates)
     outputs: dict[str, bytes] = {}
-    languages = (
-        python,
-        description_schema,
-        counterparts,
-        compute,
-        definition,
-        c,
-        hlsl,
-        hlsl_definition,
-        language,
-    )
+    languages = (python, description_schema, counterparts, compute, definition, c, hlsl, language)
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")
-        outputs.update(output.render(registry, environment))
-    outputs.update(matrix.render(registry, environment, known))
-    outputs.update(coverage.render(registry, environment, outputs))
+        outputs.update(output.render(registry, templates))
+    outputs.update(matrix.render(registry, templates, known))
+    outputs.update(coverage.render(registry, templates, outputs))
     return outputs

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
-from dmlgen.lint import all_rules
-from dmlgen.outputs.c_dispatch import dispatches
+from dmlgen.outputs import c_dispatch
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
     ENTRY,
@@ -22,7 +22,7 @@ from dmlgen.outputs.c_program import (
 )
 from dmlgen.outputs.c_rules import (
     Code,
-    OperatorCode,
+    OperatorView,
     Tables,
     longest_list,
     operator_view,
@@ -30,10 +30,12 @@ from dmlgen.outputs.c_rules import (
     tensor_rules_view,
 )
 from dmlgen.outputs.c_types import STANDARD, enums_in_order, interfaces, names, number_type, struct_view
+from dmlgen.outputs.parts import parts
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
-from dmlgen.registry import Registry
+from dmlgen.registry import Operator, Registry, Rule
 from dmlgen.sentence import sentence
+from dmlgen.text import Text
 
 _ALWAYS = (  # helpers that programs call, whatever the quick test of tensors calls
     *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
@@ -41,20 +43,34 @@ _ALWAYS = (  # helpers that programs call, whatever the quick test of tensors ca
 )
 
 
+@dataclass(frozen=True)
+class Part:
+    """What the header has of one operator: its rules, its shader, and the texts of its rules."""
+
+    rules: OperatorView
+    shader: c_dispatch.OperatorPart
+    texts: tuple[tuple[str, Text], ...]
+
+
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The header."""
-    tables = Tables(registry)
+    plans = plans_of(templates.directory)
+
+    def part(near: Registry, operator: Operator) -> Part:
+        shader = c_dispatch.operator_part(near, operator, plans)
+        return Part(operator_view(near, operator), shader, texts(operator.rules))
+
+    found = parts("c", registry, templates.memory, part)
+    operators = [one.rules for one in found.values()]
+    tables = Tables(operators)
     functions = set(_ALWAYS)
-    code = [OperatorCode(registry, operator) for operator in registry.operators]
-    operators = [
-        operator_view(registry, tables, programs, struct_view(registry, programs.operator))
-        for programs in code
-    ]
     tensor_code = Code(registry, None)
     tensor = tensor_rules_view(registry, tensor_code, functions)
-    dispatch_functions: set[str] = set()
-    dispatch = dispatches(registry, plans_of(templates.directory), dispatch_functions)
+    dispatch = c_dispatch.dispatches(registry, plans, {name: one.shader for name, one in found.items()})
+    dispatch_functions = {name for one in found.values() for name in one.shader.functions}
+    lists = [longest_list(registry.tensor.rules), *(one.longest_list for one in operators)]
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
+    of_all = texts((*registry.operator_rules, *registry.tensor.rules))
     header = templates.render(
         "c/dmlops.h.j2",
         number_types=[
@@ -72,18 +88,17 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         structs=[struct_view(registry, struct) for struct in registry.structs.values()],
         operators=operators,
         tensor=tensor,
-        list_capacity=max(longest_list(registry), dispatch.longest_list),
-        rule_texts=[(rule.id, sentence(rule)) for rule in all_rules(registry)],
+        list_capacity=max(*lists, dispatch.longest_list),
+        rule_texts=[*of_all, *(text for one in found.values() for text in one.texts)],
         general={rule.id: rule for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
-        type_lists=tables.type_lists(),
-        support=tables.support,
-        activations=list(tables.activations),
+        tables=tables,
+        type_lists=tables.type_lists(registry),
         positions=positions(registry),
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
         functions=functions,
         dispatch_functions=dispatch_functions - functions,
-        **_encoding([programs.slots for programs in (*code, tensor_code)]),
+        **_encoding([tensor_code.slots, *(one.slots for one in operators)]),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs[TENSOR].members],
         most_members=max(len(operator.members) for operator in registry.operators),
@@ -92,8 +107,14 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         hints=registry.hints,
         newest=registry.levels[-1].value,
         dispatch=dispatch,
+        planners=templates.memory.of_code("planners", lambda: c_dispatch.planners(plans)),
     )
     return {"include/dmlops.h": header}
+
+
+def texts(rules: Iterable[Rule]) -> tuple[tuple[str, Text], ...]:
+    """What rules demand, by their identifiers."""
+    return tuple((rule.id, sentence(rule)) for rule in rules)
 
 
 def _encoding(slots: Sequence[Slots]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.diagnostics import Finding, SpecError
@@ -114,6 +114,18 @@ class ShaderView:
 
 
 @dataclass(frozen=True)
+class OperatorPart:
+    """What there is of one operator: its shader, the words of constants that this takes at most, the helpers
+    called, activations that may be fused and run in shaders of their own, the longest array worked out."""
+
+    shader: ShaderView
+    words: int
+    functions: frozenset[str]
+    left: tuple[str, ...]
+    longest_list: int
+
+
+@dataclass(frozen=True)
 class ReasonView:
     """Why there is no plan: its name, number, and the format and arguments of its text."""
 
@@ -124,14 +136,20 @@ class ReasonView:
 
 
 @dataclass(frozen=True)
-class DispatchView:
-    """All of it, with the most of everything that a shader takes."""
+class PlannersView:
+    """The planners as C."""
 
     reasons: tuple[ReasonView, ...]
     declarations: tuple[str, ...]
     first_put: int  # among them: the functions that put constants, after types
     heads: tuple[str, ...]
     functions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DispatchView:
+    """What planners are told, with the most of everything that a shader takes."""
+
     shaders: Mapping[str, ShaderView]
     activations: tuple[Operator, ...]  # that can be fused, and have parameters
     apart: tuple[Operator, ...]  # activations that may run in a shader of their own
@@ -145,36 +163,38 @@ class DispatchView:
     longest_list: int
 
 
-def dispatches(registry: Registry, plans: Plans, functions: set[str]) -> DispatchView:
-    """The view; `functions` grows by the helpers called."""
-    shaders: dict[str, ShaderView] = {}
-    words: list[int] = []
-    for operator in registry.operators:
-        view, size = _shader(registry, operator, plans, functions)
-        shaders[operator.name] = view
-        words.append(size)
+def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPart]) -> DispatchView:
+    """The view, from the parts of all operators."""
+    shaders = {name: part.shader for name, part in parts.items()}
+    left = {name for part in parts.values() for name in part.left}
     macros = [tensor.macro for shader in shaders.values() for tensor in shader.tensors]
     statics = [shader.static for shader in shaders.values() if shader.static is not None]
     macros += [name for static in statics for name in static.macros]
     _check_capacities(registry, plans, shaders)
-    declared = declarations(plans)
     return DispatchView(
-        reasons=tuple(_reasons(plans)),
-        declarations=tuple(declared),
-        first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
-        heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
-        functions=tuple(definition(plans, function) for function in plans.functions),
         shaders=shaders,
         activations=_activations(registry),
-        apart=_apart(registry),
+        apart=tuple(operator for operator in registry.operators if operator.name in left),
         single_type=registry.data_type["FLOAT32"].value,
         double_type=registry.data_type["FLOAT64"].value,
         floats=sum(1 << entry.value for entry in registry.data_types if entry.kind == "float"),
         defines=max(map(_defines, shaders.values())),
         tensors=max(len(shader.tensors) for shader in shaders.values()) + 2,
-        constants=max(words),
+        constants=max(part.words for part in parts.values()),
         longest_name=max(map(len, macros)) + _LONGEST_END + 1,
-        longest_list=_longest_list(registry.operators),
+        longest_list=max(part.longest_list for part in parts.values()),
+    )
+
+
+def planners(plans: Plans) -> PlannersView:
+    """The planners, translated."""
+    declared = declarations(plans)
+    return PlannersView(
+        reasons=tuple(_reasons(plans)),
+        declarations=tuple(declared),
+        first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
+        heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
+        functions=tuple(definition(plans, function) for function in plans.functions),
     )
 
 
@@ -206,13 +226,11 @@ def _defines(shader: ShaderView) -> int:
     return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
-def _longest_list(operators: Iterable[Operator]) -> int:
+def _longest_list(operator: Operator) -> int:
     """The most entries of any array that is worked out."""
     arrays = (
         node
-        for operator in operators
-        if operator.schedule is not None
-        for expression in operator.schedule.expressions
+        for expression in (operator.schedule.expressions if operator.schedule is not None else ())
         for node in ir.walk(expression)
         if node.type == ir.INTS
     )
@@ -240,17 +258,6 @@ def _activations(registry: Registry) -> tuple[Operator, ...]:
     )
 
 
-def _apart(registry: Registry) -> tuple[Operator, ...]:
-    """What an operator may take as fused activation and its shader does not."""
-    names = {
-        name
-        for operator in registry.operators
-        if operator.is_generic
-        for name in _left(registry, operator, shader_of(registry, operator))
-    }
-    return tuple(operator for operator in registry.operators if operator.name in names)
-
-
 def _left(registry: Registry, operator: Operator, shader: DefinitionShader) -> tuple[str, ...]:
     """The activations that may be fused into an operator, and that its shader leaves to theirs."""
     if not shader.fused or operator.member[shader.fused].count is not None:
@@ -259,13 +266,14 @@ def _left(registry: Registry, operator: Operator, shader: DefinitionShader) -> t
     return tuple(name for name in registry.fusable(operator) if name not in taken)
 
 
-def _shader(
-    registry: Registry, operator: Operator, plans: Plans, functions: set[str]
-) -> tuple[ShaderView, int]:
-    """The shader, and how many words of constants it takes at most."""
+def operator_part(registry: Registry, operator: Operator, plans: Plans) -> OperatorPart:
+    """What there is of one operator."""
     printer = _DispatchPrinter(registry, operator)
+    left: tuple[str, ...] = ()
     if operator.is_generic:
-        view, words = _defined(registry, operator, plans, printer)
+        shader = shader_of(registry, operator)
+        left = _left(registry, operator, shader)
+        view, words = _defined(operator, shader, plans, printer, bool(left))
     else:
         assert operator.schedule is not None
         match operator.schedule.form:
@@ -275,8 +283,7 @@ def _shader(
                 view, words = _gather(operator, plans, printer)
             case _:
                 view, words = _form(operator, plans, printer)
-    functions |= printer.functions
-    return view, words
+    return OperatorPart(view, words, frozenset(printer.functions), left, _longest_list(operator))
 
 
 def _tensor(
@@ -395,9 +402,10 @@ def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[
 
 
 def _defined(
-    registry: Registry, operator: Operator, plans: Plans, printer: _DispatchPrinter
+    operator: Operator, shader: DefinitionShader, plans: Plans, printer: _DispatchPrinter, leaves: bool
 ) -> tuple[ShaderView, int]:
-    shader, defines = shader_of(registry, operator), operator.defines
+    """`leaves`: whether an activation may have to run apart."""
+    defines = operator.defines
     assert defines is not None
     tensors = [
         _tensor(
@@ -438,7 +446,7 @@ def _defined(
         (*heads, *printer.statements),
         next((f"desc->{operator.member[one.each].count}" for one in shader.passes if one.each), ""),
         static=_static(shader),
-        apart=_apart_view(operator, shader) if _left(registry, operator, shader) else None,
+        apart=_apart_view(operator, shader) if leaves else None,
     )
     records = ["DefinitionParams"] + ["ContractionParams"] * (shader.contracted is not None)
     records += ["RowsParams"] * (shader.rows is not None)

@@ -15,9 +15,9 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.c_program import AS_GIVEN, TENSOR, Program, Slots, filled
-from dmlgen.outputs.c_types import StructView
+from dmlgen.outputs.c_types import StructView, struct_view
 from dmlgen.reads import reads
-from dmlgen.registry import Check, FeatureLevel, Operator, Registry, Rule, Stage
+from dmlgen.registry import Check, FeatureLevel, Member, Operator, Registry, Rule, Stage
 from dmlgen.sugar import broadcasts
 
 _OPERATOR = "OPERATOR_DESC"
@@ -98,20 +98,21 @@ class TypeListView:
 
 @dataclass(frozen=True)
 class SupportView:
-    """What a tensor may be from a level on: a bit mask of dimension counts, the index of a type list.
+    """What a tensor may be from a level on: a bit mask of dimension counts, names of data types.
 
     `condition` is the number of the operator's condition under which it may, counted from 1; 0 for always.
     """
 
     since: FeatureLevel
     ranks: int
-    types: int
+    types: tuple[str, ...]
     condition: int
 
 
 @dataclass(frozen=True)
 class MemberView:
-    """A member to look at; `detail` is where its table starts, its enumeration, its list of activations.
+    """A member to look at, with what it may be, by its kind: lines of a table, the newest level first, or
+    values and levels of activations; `enum` is the name of its enumeration.
 
     `infers` holds for one that must be given for outputs to follow from it.
     """
@@ -122,7 +123,9 @@ class MemberView:
     optional: bool
     is_input: bool
     infers: bool
-    detail: str
+    support: tuple[SupportView, ...] = ()
+    activations: tuple[tuple[int, int], ...] = ()
+    enum: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,53 +155,45 @@ class OperatorView:
     programs: tuple[ProgramView, ...]
     phrases: tuple[PhraseView, ...]
     outputs: tuple[OutputView, ...]
+    slots: Slots
+    longest_list: int  # that a rule computes
 
 
 class Tables:
     """What operators have in common: support tables, lists of data types, of activations; equal ones once."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, operators: Iterable[OperatorView]) -> None:
         self._starts: dict[tuple[SupportView, ...], int] = {}
-        self._end = 0
         self.types: dict[tuple[str, ...], int] = {}
         self.activations: dict[tuple[tuple[int, int], ...], int] = {}
+        end = 0
+        for member in (member for operator in operators for member in operator.members):
+            if member.kind == "ACTIVATION":
+                self.activations.setdefault(member.activations, len(self.activations))
+            if member.kind == "TENSOR" and member.support not in self._starts:
+                self._starts[member.support] = end
+                end += len(member.support) + 1
+                for line in sorted(member.support, key=lambda line: line.since.ordinal):
+                    self.types.setdefault(line.types, len(self.types))
 
     @property
     def support(self) -> list[tuple[int, tuple[SupportView, ...]]]:
         """The tables with the index of the first line of each; a line that is no level ends them."""
         return [(start, lines) for lines, start in self._starts.items()]
 
-    def table(self, operator: Operator, tensor: str, conditions: dict[ir.Expr, int]) -> int:
-        """Where a tensor's table starts: newest level first, each level with other lines than the next."""
-        levels: list[tuple[SupportView, ...]] = []
-        for name, rows in operator.support.items():
-            lines = tuple(
-                SupportView(
-                    self._registry.level[name],
-                    sum(1 << rank for rank in row.ranks),
-                    self.types.setdefault(row.types, len(self.types)),
-                    0 if row.when is None else conditions.setdefault(row.when, len(conditions) + 1),
-                )
-                for row in rows
-                if row.tensor == tensor
-            )
-            if not levels or [replace(line, since=levels[0][0].since) for line in lines] != [*levels[0]]:
-                levels.insert(0, lines)
-        table = tuple(line for lines in levels for line in lines)
-        if table not in self._starts:
-            self._starts[table] = self._end
-            self._end += len(table) + 1
-        return self._starts[table]
+    def detail(self, member: MemberView) -> str:
+        """Where the table of a member starts, its list of activations, or its enumeration, as C."""
+        match member.kind:
+            case "TENSOR":
+                return str(self._starts[member.support])
+            case "ACTIVATION":
+                return str(self.activations[member.activations])
+            case "ENUM":
+                return f"DMLOPS_ENUM_{member.enum}"
+        return "0"
 
-    def fusable(self, operator: Operator) -> int:
-        """The index of the list of what the operator takes as fused activation."""
-        fusable = self._registry.fusable(operator)
-        activations = tuple((self._registry.operator[name].value, fusable[name].value) for name in fusable)
-        return self.activations.setdefault(activations, len(self.activations))
-
-    def type_lists(self) -> list[TypeListView]:
-        lists = [tuple(self._registry.data_type[name].value for name in names) for names in self.types]
+    def type_lists(self, registry: Registry) -> list[TypeListView]:
+        lists = [tuple(registry.data_type[name].value for name in names) for names in self.types]
         return [TypeListView(values, sum(1 << value for value in values)) for values in lists]
 
 
@@ -280,10 +275,10 @@ class OperatorCode(Code):
         return self._reads[key]
 
 
-def operator_view(registry: Registry, tables: Tables, code: OperatorCode, struct: StructView) -> OperatorView:
+def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     """All that judges an operator, and what its outputs follow from."""
-    operator = code.operator
-    members, conditions = _members(registry, operator, tables)
+    code = OperatorCode(registry, operator)
+    members, conditions = _members(registry, operator)
     places = {member.name: place for place, member in enumerate(members)}
     stages: dict[Stage, list[RuleView]] = {stage: [] for stage in Stage if stage is not Stage.STRUCTURE}
     for rule in operator.rules:
@@ -298,7 +293,7 @@ def operator_view(registry: Registry, tables: Tables, code: OperatorCode, struct
     outputs = _outputs(code, places)
     return OperatorView(
         spec=operator,
-        struct=struct,
+        struct=struct_view(registry, operator),
         members=members,
         conditions=tuple(starts),
         rules=tuple(chain.from_iterable(stages.values())),
@@ -306,6 +301,8 @@ def operator_view(registry: Registry, tables: Tables, code: OperatorCode, struct
         programs=tuple(code.programs),
         phrases=tuple(code.phrases),
         outputs=outputs,
+        slots=code.slots,
+        longest_list=longest_list(operator.rules),
     )
 
 
@@ -342,9 +339,8 @@ def positions(registry: Registry) -> list[int]:
     return [types.index(type_) + 1 if type_ in types else 0 for type_ in range(max(types) + 1)]
 
 
-def longest_list(registry: Registry) -> int:
+def longest_list(rules: Iterable[Rule]) -> int:
     """The most entries of any array that a rule computes."""
-    rules = (*registry.tensor.rules, *(rule for operator in registry.operators for rule in operator.rules))
     arrays = (
         node
         for rule in rules
@@ -356,24 +352,14 @@ def longest_list(registry: Registry) -> int:
     return max((BOUNDS.length(node)[1] for node in arrays), default=MAX_RANK)
 
 
-def _members(
-    registry: Registry, operator: Operator, tables: Tables
-) -> tuple[tuple[MemberView, ...], dict[ir.Expr, int]]:
+def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, ...], dict[ir.Expr, int]]:
     """The members to look at, and the conditions of support tables with their numbers."""
     conditions: dict[ir.Expr, int] = {}
     members: list[MemberView] = []
     inferring = _inferring(operator)
     for member in operator.members:
-        kind, detail = "", "0"
-        if member.is_tensor:
-            kind, detail = "TENSOR", str(tables.table(operator, member.name, conditions))
-        elif member.type == _OPERATOR:
-            kind, detail = "ACTIVATION", str(tables.fusable(operator))
-        elif member.type in registry.enums:
-            kind, detail = "ENUM", f"DMLOPS_ENUM_{member.type}"
-        elif member.pointer:
-            kind = "ADDRESS"
-        if kind:
+        kind = _member_kind(registry, member)
+        if kind is not None:
             members.append(
                 MemberView(
                     member.name,
@@ -382,10 +368,50 @@ def _members(
                     member.optional,
                     is_input=member.role == "input",
                     infers=member.pointer and not member.optional and member.name in inferring,
-                    detail=detail,
+                    support=_table(registry, operator, member.name, conditions) if kind == "TENSOR" else (),
+                    activations=_taken(registry, operator) if kind == "ACTIVATION" else (),
+                    enum=member.type if kind == "ENUM" else "",
                 )
             )
     return tuple(members), conditions
+
+
+def _member_kind(registry: Registry, member: Member) -> str | None:
+    """What there is to look at; None of a number, which may be anything as far as its type goes."""
+    if member.is_tensor:
+        return "TENSOR"
+    if member.type == _OPERATOR:
+        return "ACTIVATION"
+    if member.type in registry.enums:
+        return "ENUM"
+    return "ADDRESS" if member.pointer else None
+
+
+def _table(
+    registry: Registry, operator: Operator, tensor: str, conditions: dict[ir.Expr, int]
+) -> tuple[SupportView, ...]:
+    """A tensor's table: newest level first, each level with other lines than the next."""
+    levels: list[tuple[SupportView, ...]] = []
+    for name, rows in operator.support.items():
+        lines = tuple(
+            SupportView(
+                registry.level[name],
+                sum(1 << rank for rank in row.ranks),
+                row.types,
+                0 if row.when is None else conditions.setdefault(row.when, len(conditions) + 1),
+            )
+            for row in rows
+            if row.tensor == tensor
+        )
+        if not levels or [replace(line, since=levels[0][0].since) for line in lines] != [*levels[0]]:
+            levels.insert(0, lines)
+    return tuple(line for lines in levels for line in lines)
+
+
+def _taken(registry: Registry, operator: Operator) -> tuple[tuple[int, int], ...]:
+    """Types of the activations that an operator takes, each with the level from which on it does."""
+    fusable = registry.fusable(operator)
+    return tuple((registry.operator[name].value, since.value) for name, since in fusable.items())
 
 
 def _speaks_of_tensors(rule: Rule) -> bool:

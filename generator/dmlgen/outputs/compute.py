@@ -9,16 +9,17 @@ from dmlgen.analysis.described import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
-from dmlgen.outputs.python import AssignmentView, Imports, assignments_of, imports_of, used_definitions
+from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_printer import PythonPrinter
+from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of, used_definitions
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules.gelu import gelu_of
 from dmlgen.schedules.schedule import Schedule
-from dmlgen.text import Text
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
+_OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
 _BIT_OPERATORS, _BIT_FUNCTIONS = ("&", "|", "^", "<<", ">>"), ("bit_not", "bit_count")
 _VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
 
@@ -27,14 +28,13 @@ _VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
 class FunctionView:
     """A function of the description, of a coordinate or of elements: its variables, and its value."""
 
-    assignments: tuple[AssignmentView, ...]
+    assignments: Assignments
     value: str
 
 
 @dataclass(frozen=True)
 class ComputeView:
     operator: Operator
-    summary: Text
     form: str
     computation: str
     output: str
@@ -42,31 +42,30 @@ class ComputeView:
     numbered: bool  # whether there is an array of tensors, each of which is computed in turn
     element: FunctionView | None
     place: FunctionView | None
-    uniforms: Mapping[str, tuple[AssignmentView, ...]]
-    uniform_assignments: tuple[AssignmentView, ...]
+    uniforms: Mapping[str, Assignments]
+    uniform_assignments: Assignments
     moves: tuple[str, ...]
     bits: tuple[str, ...]
     aligned: bool
     inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
     output_macro: str
     limited: Mapping[str, str]
-    role_assignments: tuple[AssignmentView, ...]
-    roles: tuple[AssignmentView, ...]
+    role_assignments: Assignments
+    roles: Assignments
     macros: Mapping[str, str]  # what those of the tensors among them begin with
     steps: Mapping[str, Mapping[str, str]]
-    enum_values: tuple[AssignmentView, ...]
-    imports: Imports
+    constants: Assignments
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules, by path below generated/."""
-    return {
-        f"python/dmlops/compute/{operator.slug}.py": templates.render(
-            "python/dmlops/compute/operator.py.j2", compute=_view(registry, operator)
-        )
-        for operator in registry.operators
-        if operator.schedule is not None
-    }
+
+    def module(near: Registry, operator: Operator) -> dict[str, bytes]:
+        text = templates.render("python/dmlops/compute/operator.py.j2", compute=_view(near, operator))
+        return {f"python/dmlops/compute/{operator.slug}.py": text}
+
+    scheduled = [operator for operator in registry.operators if operator.schedule is not None]
+    return merged(parts("compute", registry, templates.memory, module, scheduled))
 
 
 def moves(operator: Operator) -> tuple[str, ...]:
@@ -163,8 +162,8 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
 
     def function(node: ir.Expr) -> FunctionView:
         assignments, value = _assigned(printer, definitions, [node]), printer.print(node)
-        if assignments and value == assignments[-1].name:  # which needs no name then
-            return FunctionView(assignments[:-1], assignments[-1].value)
+        if assignments and value == assignments[-1][0]:  # which needs no name then
+            return FunctionView(assignments[:-1], assignments[-1][1])
         return FunctionView(assignments, value)
 
     element = None if schedule.value is None else function(_without_loss(schedule.value))
@@ -178,15 +177,13 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
     }
     is_map = schedule.form in ("map", "gather")
     told = {
-        kind: tuple(AssignmentView(name, printer.print(node)) for name, node in group.items())
+        kind: tuple((name, printer.print(node)) for name, node in group.items())
         for kind, group in groups.items()
         if is_map
     }
     uniform = [node for group in groups.values() for node in group.values()] if is_map else []
     roles = tuple(
-        AssignmentView(
-            name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node)
-        )
+        (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
         for name, node in schedule.roles.items()
     )
     of_steps = StepPrinter(registry, operator)
@@ -195,10 +192,8 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         for step in schedule.steps
     }
     computation = "Map" if is_map else pascal(schedule.form.upper())
-    enum_values = {**printer.enum_values, **of_steps.enum_values}.items()
     return ComputeView(
         operator=operator,
-        summary=operator.summary,
         form=schedule.form,
         computation=computation,
         output=schedule.output,
@@ -218,24 +213,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         roles=roles,
         macros={name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},
         steps=steps,
-        enum_values=tuple(
-            AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
-            for name, value in sorted(enum_values)
-        ),
-        imports=imports_of(
-            {
-                "typing": ["Any"],
-                "..coordinates": ["Coordinates", "Load"] if is_map or where else [],
-                "..enums": [pascal(value.type.name or "") for _, value in enum_values],
-                f"..computations.{'map' if is_map else schedule.form}": [
-                    computation,
-                    *(["Shader", "Uniforms"] if is_map else []),
-                    *(["Steps"] if steps else []),
-                ],
-            },
-            printer.used | of_steps.used,
-            "..",
-        ),
+        constants=constants_of(printer, of_steps),
     )
 
 
@@ -252,7 +230,7 @@ def _without_loss(node: ir.Expr) -> ir.Expr:
 
 def _assigned(
     printer: PythonPrinter, definitions: tuple[Definition, ...], nodes: list[ir.Expr]
-) -> tuple[AssignmentView, ...]:
+) -> Assignments:
     return assignments_of(printer, used_definitions(definitions, nodes))
 
 
@@ -271,17 +249,17 @@ class ComputePrinter(PythonPrinter):
             return python_variable(node.name)
         text = f"desc.{node.name}"
         if node.type == ir.FLOAT:
-            return f"{self._use('single')}({text})"
+            return f"f.single({text})"
         if node.type.kind == "element":
-            return f"{self._use('convert')}({text}, {self._type(node.type)})"
+            return f"f.convert({text}, {self._type(node.type)})"
         return text
 
     def part(self, node: ir.Part) -> str:
         text = f"desc.{node.member.name}.{node.name}"
         assert self.operator is not None
         if self.operator.member[node.member.name].optional:
-            text = f'{self._use("part")}(desc.{node.member.name}, "{node.name}")'
-        return f"{self._use('single')}({text})" if node.type == ir.FLOAT else text
+            text = f'f.part(desc.{node.member.name}, "{node.name}")'
+        return f"f.single({text})" if node.type == ir.FLOAT else text
 
     def tensor(self, node: ir.Tensor) -> str:
         return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
@@ -306,21 +284,26 @@ class ComputePrinter(PythonPrinter):
             case ir.Call(function="element", arguments=(ir.Number() as number,)) if self._fits(number, node):
                 return self.print(number)
             case ir.Call(function="element", arguments=(item,)):
-                return f"{self._use('convert')}({self.print(item)}, {self._type(node.type)})"
+                return f"f.convert({self.print(item)}, {self._type(node.type)})"
             case ir.Call(
                 function="convert" | "quantize" as function, arguments=(item, ir.Tensor() as tensor)
             ):
-                return f"{self._use(function)}({self.print(item)}, {self.tensor(tensor)}.DataType)"
+                return f"f.{function}({self.print(item)}, {self.tensor(tensor)}.DataType)"
             case ir.Call(function="difference", arguments=(left, right, ir.Tensor() as tensor)):
                 type_ = f"{self.tensor(tensor)}.DataType"
-                return f"{self._use('difference')}({self.print(left)}, {self.print(right)}, {type_})"
+                return f"f.difference({self.print(left)}, {self.print(right)}, {type_})"
             case ir.Call(function="activated", arguments=(item, activation)):
                 tensor_ = f"desc.{self._output}"
-                return f"{self._use('activated')}({self.print(item)}, {self.print(activation)}, {tensor_})"
+                return f"activated({self.print(item)}, {self.print(activation)}, {tensor_})"
             case ir.Call(function=function) if of_elements:
                 arguments = ", ".join(map(self.print, node.arguments))
-                return f"{self._use(_ELEMENT_NAMES.get(function, function))}({arguments})"
+                return f"{self._of_elements(function)}({arguments})"
         return super().call(node)
+
+    def _of_elements(self, function: str) -> str:
+        """The name of a function; those of places and of fused activations are no functions of elements."""
+        name = _ELEMENT_NAMES.get(function, function)
+        return name if name in _OF_PLACES else f"f.{name}"
 
     def _fits(self, number: ir.Number, element: ir.Expr) -> bool:
         """Whether a number is the same in every type that an element may have."""
@@ -333,26 +316,26 @@ class ComputePrinter(PythonPrinter):
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.op == "/" and node.type.kind == "element":
-            return f"{self._use('divide')}({self.print(node.left)}, {self.print(node.right)})", ATOM
+            return f"f.divide({self.print(node.left)}, {self.print(node.right)})", ATOM
         return super().binary(node)
 
     def conditional(self, node: ir.Conditional) -> str:
         if not ir.varies(node.test):
             return super().conditional(node)
         parts = (node.test, node.then, node.otherwise)
-        return f"{self._use('where')}({', '.join(map(self.print, parts))})"
+        return f"f.where({', '.join(map(self.print, parts))})"
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         if ir.varies(node):
             match node:
                 case ir.Logic(op=op, operands=operands):
-                    function = self._use("both" if op == "and" else "either")
-                    return f"{function}({', '.join(map(self.print, operands))})", ATOM
+                    function = "both" if op == "and" else "either"
+                    return f"f.{function}({', '.join(map(self.print, operands))})", ATOM
                 case ir.Not(operand=operand):
-                    return f"{self._use('opposite')}({self.print(operand)})", ATOM
+                    return f"f.opposite({self.print(operand)})", ATOM
                 case ir.OneOf(item=item, choices=choices):
                     tests = ", ".join(self.print(ir.Compare("==", item, choice)) for choice in choices)
-                    return f"{self._use('either')}({tests})", ATOM
+                    return f"f.either({tests})", ATOM
         return super()._node(node)
 
     def reduce(self, node: ir.Reduce) -> str:
@@ -361,7 +344,7 @@ class ComputePrinter(PythonPrinter):
                 body = self.print(node.body)
             loop = f"for {node.loop.variable.name} in {self.range(node.loop)}"
             condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
-            return f"{self._use(_VARYING[node.kind])}({body} {loop}{condition})"
+            return f"f.{_VARYING[node.kind]}({body} {loop}{condition})"
         return super().reduce(node)
 
     def _type(self, type_: ir.Type) -> str:

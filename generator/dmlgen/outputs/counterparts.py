@@ -10,7 +10,7 @@ from typing import Any
 from dmlgen.banner import banner
 from dmlgen.expr import ir
 from dmlgen.expr.mapping import FUNCTIONS, VIEWS
-from dmlgen.outputs.python import axes_of
+from dmlgen.outputs.python_operators import axes_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import (
     Between,

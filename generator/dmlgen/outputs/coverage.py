@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, Registry
@@ -43,23 +45,26 @@ class Gap:
     reason: str
 
 
+@dataclass(frozen=True)
+class Part:
+    """What a matrix tells of its operator; `choices` counts the cases that rest on each."""
+
+    row: Row
+    gaps: tuple[Gap, ...]
+    choices: Counter[str]
+
+
 def render(registry: Registry, templates: Templates, matrices: Mapping[str, bytes]) -> dict[str, bytes]:
     """The report, from the matrices by path."""
-    rows: list[Row] = []
-    gaps: list[Gap] = []
-    parsed = [json.loads(matrices[f"matrix/{operator.slug}.json"]) for operator in registry.operators]
-    for operator, matrix in zip(registry.operators, parsed, strict=True):
-        rows.append(_row(operator, matrix))
-        own = {rule.id for rule in operator.rules}
-        gaps += [
-            Gap(operator.name, entry["rule"], entry["unbroken"])
-            for entry in matrix["coverage"]
-            if entry["rule"] in own and "unbroken" in entry
-        ]
-        gaps += [Gap(operator.name, entry, "no valid description found") for entry in matrix["missed"]]
-    choices = Counter(
-        choice for matrix in parsed for case in matrix["cases"] for choice in case.get("choices", ())
-    )
+    known = templates.memory.recall("coverage")
+    parts: dict[str, Part] = {}
+    for operator in registry.operators:
+        data = matrices[f"matrix/{operator.slug}.json"]
+        digest = f"{operator.digest} {hashlib.sha256(data).hexdigest()}"
+        parts[digest] = known[digest] if digest in known else _part(operator, json.loads(data))
+    templates.memory.keep("coverage", parts)
+    rows = [part.row for part in parts.values()]
+    choices = sum((part.choices for part in parts.values()), Counter[str]())
     totals = {
         field.name: sum(getattr(row, field.name) for row in rows)
         for field in fields(Row)
@@ -69,7 +74,7 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
         "coverage.md": templates.render(
             "docs/coverage.md.j2",
             rows=rows,
-            gaps=gaps,
+            gaps=[gap for part in parts.values() for gap in part.gaps],
             totals=totals,
             with_data=sum(row.data > 0 for row in rows),
             choices=sorted(choices.items()),
@@ -77,10 +82,23 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
     }
 
 
-def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
+def _part(operator: Operator, matrix: Mapping[str, Any]) -> Part:
     own = {rule.id for rule in operator.rules}
-    cases: list[Mapping[str, object]] = matrix["cases"]  # type: ignore[assignment]
-    coverage = [entry for entry in matrix["coverage"] if entry["rule"] in own]  # type: ignore[attr-defined]
+    unbroken = [one for one in matrix["coverage"] if one["rule"] in own and "unbroken" in one]
+    return Part(
+        _row(operator, matrix),
+        (
+            *(Gap(operator.name, one["rule"], one["unbroken"]) for one in unbroken),
+            *(Gap(operator.name, entry, "no valid description found") for entry in matrix["missed"]),
+        ),
+        Counter(choice for case in matrix["cases"] for choice in case.get("choices", ())),
+    )
+
+
+def _row(operator: Operator, matrix: Mapping[str, Any]) -> Row:
+    own = {rule.id for rule in operator.rules}
+    cases = matrix["cases"]
+    coverage = [entry for entry in matrix["coverage"] if entry["rule"] in own]
     return Row(
         operator=operator.name,
         rules=len(operator.rules),

@@ -1,5 +1,5 @@
 """Definitions of outputs as Python: a module for every operator that has one, in the vocabulary of
-`dmlops.definition`.
+`dmlops.definition`, and beside it the shader, whose constants the module works out.
 
 Each name of `let` becomes a function; one that is used with floats that decide and with free ones becomes
 two.
@@ -16,12 +16,13 @@ from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.defined import uses_at
 from dmlgen.expr.printer import ATOM, SUM, Printer
 from dmlgen.names import pascal, snake
+from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
-from dmlgen.outputs.python import Imports, imports_of
+from dmlgen.outputs.hlsl_functions import Functions
+from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.schedules.keyed import keyed
-from dmlgen.text import Text
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
 _LIST_FOLDS = {
@@ -49,10 +50,14 @@ _DEFINED = (
     "whole",
     "choose",
     "box",
+    "sizes_of",
+    "rank_of",
+    "enums",
+    *_COORDINATES,
     *_OF_FEW,
     *PLACES,
 )
-"""The functions of `dmlops.definition` that a module may import."""
+"""The names that every module imports."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,6 @@ class TensorView:
 @dataclass(frozen=True)
 class DefinitionView:
     operator: Operator
-    summary: Text
-    imports: Imports
-    elements: bool  # whether it uses functions of elements
-    numpy: bool  # whether it names types of NumPy
     functions: tuple[FunctionView, ...]
     tensors: tuple[TensorView, ...]
     outputs: tuple[tuple[str, str], ...]
@@ -89,20 +90,24 @@ class DefinitionView:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The modules, by path below generated/."""
-    return {
-        f"python/dmlops/compute/{operator.slug}.py": templates.render(
-            "python/dmlops/compute/definition.py.j2", compute=_view(registry, operator)
-        )
-        for operator in registry.operators
-        if operator.is_generic
-    }
+    """The modules and the shaders, by path below generated/."""
+    functions = Functions(templates)
+
+    def both(near: Registry, operator: Operator) -> dict[str, bytes]:
+        shader = shader_of(near, operator, functions)
+        module = templates.render("python/dmlops/compute/definition.py.j2", compute=_view(operator, shader))
+        return {
+            f"python/dmlops/compute/{operator.slug}.py": module,
+            f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),
+        }
+
+    generic = [operator for operator in registry.operators if operator.is_generic]
+    return merged(parts("definition", registry, templates.memory, both, generic))
 
 
-def _view(registry: Registry, operator: Operator) -> DefinitionView:
+def _view(operator: Operator, shader: DefinitionShader) -> DefinitionView:
     defines = operator.defines
     assert defines is not None
-    shader = shader_of(registry, operator)
     printer = DefinitionPrinter(operator)
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
@@ -115,24 +120,6 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
     known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
     return DefinitionView(
         operator=operator,
-        summary=operator.summary,
-        elements="f" in printer.modules,
-        numpy=any(tensor.type.startswith("np.") for tensor in tensors),
-        imports=imports_of(
-            {
-                "typing": ["Any"],
-                "..coordinates": printer.used & _COORDINATES,
-                "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
-                | ({"Kept"} if tensors else set())
-                | ({"Contracted"} if shader.contracted else set())
-                | ({"Rows"} if shader.rows is not None else set())
-                | ({"Attention"} if shader.attention is not None else set())
-                | ({"Keyed"} if any(tensor.keyed for tensor in tensors) else set()),
-                "..enums": printer.enums,
-            },
-            (),
-            "..",
-        ),
         functions=tuple(printer.functions),
         tensors=tensors,
         outputs=outputs,
@@ -165,9 +152,6 @@ class DefinitionPrinter(Printer):
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
-        self.enums: set[str] = set()
-        self.used: set[str] = set()
-        self.modules: set[str] = set()
         self.functions: list[FunctionView] = []
         self._single = False
         self._names: dict[object, str] = {}
@@ -188,14 +172,6 @@ class DefinitionPrinter(Printer):
         self._single = before
         return text
 
-    def _use(self, name: str) -> str:
-        self.used.add(name)
-        return name
-
-    def _of_elements(self, name: str) -> str:
-        self.modules.add("f")
-        return f"f.{name}"
-
     def _float(self, text: str) -> str:
         return f"e.as_single({text})" if self._single else f"e.as_double({text})"
 
@@ -208,10 +184,8 @@ class DefinitionPrinter(Printer):
             case ir.Member():
                 text = f"desc.{node.name}"
                 if node.type.kind == "element":
-                    return f"{self._of_elements('convert')}({text}, {self._type(node.type)})"
-                return (
-                    self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
-                )
+                    return f"f.convert({text}, {self._type(node.type)})"
+                return self._float(f"f.single({text})") if node.type == ir.FLOAT else text
             case ir.Local(name="index"):
                 return "e.index"
             case ir.Tensors():
@@ -249,8 +223,7 @@ class DefinitionPrinter(Printer):
 
     def enum_value(self, node: ir.EnumValue) -> str:
         enum = pascal(node.type.name or "")
-        self.enums.add(enum)
-        return f"{enum}.{node.name}"
+        return f"enums.{enum}.{node.name}"
 
     def constant(self, node: ir.Constant) -> str:
         return str(node.value)
@@ -265,14 +238,14 @@ class DefinitionPrinter(Printer):
         text = f"{self.tensor(node.tensor)}.{node.name}"
         if not self.operator.member[node.tensor.name].optional:
             return text
-        function = self._use("sizes_of" if node.name == "Sizes" else "rank_of")
+        function = "sizes_of" if node.name == "Sizes" else "rank_of"
         return f"{function}({self.tensor(node.tensor)})"
 
     def part(self, node: ir.Part) -> str:
         text = f"desc.{node.member.name}.{node.name}"
         if self.operator.member[node.member.name].optional:
-            text = f'{self._of_elements("part")}(desc.{node.member.name}, "{node.name}")'
-        return self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
+            text = f'f.part(desc.{node.member.name}, "{node.name}")'
+        return self._float(f"f.single({text})") if node.type == ir.FLOAT else text
 
     def present(self, node: ir.Present) -> str:
         return f"({self._plain(node.item)} is not None)"
@@ -288,8 +261,8 @@ class DefinitionPrinter(Printer):
         sequence = self._plain_list(node.sequence)
         if certain:
             return f"{sequence}[{self.print(index)}]"
-        text = f"{self._use('entry')}({sequence}, {self.deciding(index)})"
-        return self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
+        text = f"entry({sequence}, {self.deciding(index)})"
+        return self._float(f"f.single({text})") if node.type == ir.FLOAT else text
 
     def _plain_list(self, node: ir.Expr) -> str:
         return f"desc.{node.name}" if isinstance(node, ir.Member) else self.print(node, ATOM)
@@ -316,7 +289,7 @@ class DefinitionPrinter(Printer):
 
     def _few(self, kind: str) -> str:
         name = _LIST_FOLDS[kind]
-        return self._use(name) if name in _OF_FEW else self._of_elements(name)
+        return name if name in _OF_FEW else f"f.{name}"
 
     def load(self, node: ir.Load) -> str:
         return self._read(node.tensor.entry, node.coordinate, node.type)
@@ -332,11 +305,11 @@ class DefinitionPrinter(Printer):
         if node.type == ir.INTS:
             return self._joined(node)
         if node.op in ("//", "%"):
-            function = self._use("quotient" if node.op == "//" else "remainder")
+            function = "quotient" if node.op == "//" else "remainder"
             return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
         if node.op == "/" and node.type.kind == "element":
             left, right = self.print(node.left), self.print(node.right)
-            return f"{self._of_elements('divide')}({left}, {right})", ATOM
+            return f"f.divide({left}, {right})", ATOM
         return super().binary(node)
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
@@ -366,10 +339,10 @@ class DefinitionPrinter(Printer):
             case ir.Logic(op=op, operands=operands) if any(map(varies, operands)):
                 return self._logic(op, operands), 1
             case ir.Not(operand=operand) if varies(operand):
-                return f"{self._of_elements('opposite')}({self.print(operand)})", ATOM
+                return f"f.opposite({self.print(operand)})", ATOM
             case ir.OneOf(item=item, choices=choices) if varies(node):
                 tests = ", ".join(self.print(ir.Compare("==", item, choice)) for choice in choices)
-                return f"{self._of_elements('either')}({tests})", ATOM
+                return f"f.either({tests})", ATOM
         return super()._node(node)
 
     def _logic(self, op: str, operands: tuple[ir.Expr, ...]) -> str:
@@ -380,20 +353,20 @@ class DefinitionPrinter(Printer):
             known.append(self.print(rest.pop(0), 3))
         if len(rest) == 1:
             return f" {op} ".join([*known, self.print(rest[0], 3)])
-        function = self._of_elements("both" if op == "and" else "either")
+        function = "f.both" if op == "and" else "f.either"
         return f" {op} ".join([*known, f"{function}({', '.join(map(self.print, rest))})"])
 
     def conditional(self, node: ir.Conditional) -> str:
         test = self.deciding(node.test, 1)
         if varies(node.test):
             then, otherwise = self.print(node.then), self.print(node.otherwise)
-            return f"{self._use('choose')}({test}, {then}, {otherwise})"
+            return f"choose({test}, {then}, {otherwise})"
         return f"{self.print(node.then, 1)} if {test} else {self.print(node.otherwise)}"
 
     def call(self, node: ir.Call) -> str:
         name, arguments = node.function, node.arguments
         if name == "element":
-            return f"{self._of_elements('convert')}({self.print(arguments[0])}, {self._type(node.type)})"
+            return f"f.convert({self.print(arguments[0])}, {self._type(node.type)})"
         if name == "activated":
             return self._activated(*arguments)
         if name in ("convert", "quantize"):
@@ -415,21 +388,21 @@ class DefinitionPrinter(Printer):
                 self.deciding(arguments[0]) if arguments[0].type != ir.FLOAT else self.print(arguments[0])
             )
         if name == "int":
-            return f"{self._use('whole')}({self.deciding(arguments[0])})"
+            return f"whole({self.deciding(arguments[0])})"
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         listed = ", ".join(self.deciding(a) if decides else self.print(a) for a in arguments)
         if name == "len":
             return f"len({listed})"
         if name in ("min", "max") and node.type == ir.INT:
-            return f"{self._use('smaller' if name == 'min' else 'larger')}({listed})"
+            return f"{'smaller' if name == 'min' else 'larger'}({listed})"
         if name in ("product", "sum"):
-            return f"{self._use(_LIST_FOLDS[name])}({listed})"
+            return f"{_LIST_FOLDS[name]}({listed})"
         if name == "clamp" or name in PLACES:
-            return f"{self._use(name)}({listed})"
+            return f"{name}({listed})"
         if name in _COORDINATES:
-            return f"{self._use(name)}({listed})"
+            return f"{name}({listed})"
         assert name not in NUMBERS
-        return f"{self._of_elements(_ELEMENT_NAMES.get(name, name))}({listed})"
+        return f"f.{_ELEMENT_NAMES.get(name, name)}({listed})"
 
     def _activated(self, value: ir.Expr, activation: ir.Expr, number: ir.Expr | None = None) -> str:
         assert isinstance(activation, ir.Member)
@@ -488,9 +461,9 @@ class DefinitionPrinter(Printer):
         last = self.deciding(loop.last)
         if loop.variable.type == ir.INTS:
             if loop.first is None:
-                return f"{self._use('box')}({last})"
-            return f"{self._use('Box')}({self.deciding(loop.first)}, {last})"
-        return f"{self._use('Range')}({'0' if loop.first is None else self.deciding(loop.first)}, {last})"
+                return f"box({last})"
+            return f"Box({self.deciding(loop.first)}, {last})"
+        return f"Range({'0' if loop.first is None else self.deciding(loop.first)}, {last})"
 
 
 def _local(name: str) -> str:

@@ -15,10 +15,12 @@ from dmlgen.outputs.compute import bits, is_aligned, moves
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.model import Plans, plans_of
 from dmlgen.plans.params import Constant, Params, params_of
+from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.text import Text
 
@@ -59,6 +61,7 @@ class Gather:
     index_types: tuple[str, ...]
     max_rank: int
     params: Params
+    resources: tuple[Resource, ...]
 
 
 @dataclass(frozen=True)
@@ -99,24 +102,23 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators whose semantics are declared."""
     functions, halves = Functions(templates), Functions(templates, in_halves=True)
     plans = plans_of(templates.directory)
-    shaders: dict[str, bytes] = {}
-    for operator in registry.operators:
+
+    def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
         schedule = operator.schedule
-        if schedule is None:
-            continue
-        if schedule.form == "gather":
-            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator, plans)))
-        elif schedule.form == "map":
+        assert schedule is not None
+        name = schedule.form
+        if name == "gather":
+            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(near, operator, plans)))
+        elif name == "map":
             name = "elementwise" if is_aligned(schedule) else "map"
-            text = templates.render(
-                f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions, halves, plans)
-            )
+            view = _map(near, operator, functions, halves, plans)
+            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=view)
         else:
-            text = templates.render(
-                f"hlsl/{schedule.form}.hlsl.j2", shader=_form(registry, operator, functions, plans)
-            )
-        shaders[f"hlsl/{operator.slug}.hlsl"] = text
-    return shaders
+            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_form(near, operator, functions, plans))
+        return {f"hlsl/{operator.slug}.hlsl": text}
+
+    scheduled = [operator for operator in registry.operators if operator.schedule is not None]
+    return merged(parts("hlsl", registry, templates.memory, shader, scheduled))
 
 
 def _map(
@@ -234,6 +236,7 @@ class FormShader:
     library: Functions
     max_rank: int
     params: Params
+    resources: tuple[Resource, ...]
 
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of what they need."""
@@ -257,6 +260,7 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
     activates = any(node.type == OPERATOR for node in schedule.roles.values())
     activations = activations_of(registry, operator, role["output"].macro) if activates else ()
     printer = HlslPrinter(Uniforms(), aligned=True)
+    record = pascal(schedule.form.upper())
     steps = {
         step.case: {
             name: printer.print(_shifted(node) if "shift" in step.expressions else node)
@@ -276,7 +280,10 @@ def _form(registry: Registry, operator: Operator, functions: Functions, plans: P
         activations=activations,
         library=functions,
         max_rank=MAX_RANK,
-        params=params_of(plans, f"{pascal(schedule.form.upper())}Params"),
+        params=params_of(plans, f"{record}Params"),
+        resources=resources_of(
+            plans.record(f"{record}Resources"), {name: tensor.name for name, tensor in role.items()}
+        ),
     )
 
 
@@ -299,12 +306,12 @@ def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
     in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(schedule.value.coordinate))
     types = _types(operator, schedule.value.tensor.name)
     sizes = sorted({registry.data_type[name].bits // 8 for name in types})
+    tensors = {"input": schedule.value.tensor.name, "indices": index.tensor.name, "output": schedule.output}
+    names = {role: camel(member) for role, member in tensors.items()}
     return Gather(
         operator=operator.name,
         summary=operator.summary,
-        input=camel(schedule.value.tensor.name),
-        indices=camel(index.tensor.name),
-        output=camel(schedule.output),
+        **names,
         max_lookups=MAX_RANK if in_a_list else 1,
         element_sizes={
             size: tuple(name for name in types if registry.data_type[name].bits == size * 8) for size in sizes
@@ -312,6 +319,7 @@ def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
         index_types=_types(operator, index.tensor.name),
         max_rank=MAX_RANK,
         params=params_of(plans, "GatherParams"),
+        resources=resources_of(plans.record("GatherResources"), names),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from dmlgen.analysis.described import Described, Unchecked
 from dmlgen.expr import ir
@@ -13,6 +14,8 @@ from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer
 from dmlgen.names import field_local, pascal, python_variable
 from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 
+_LONG = 40  # characters of a value that gets a variable before a message shows it
+_KINDS = {"int": "number", "ints": "numbers"}  # what such variables are called
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -21,11 +24,19 @@ def literal(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
+class Message(NamedTuple):
+    """A message as a literal, the values that get variables before it shows them, and its hint, if any."""
+
+    shown: tuple[tuple[str, str], ...]
+    text: str
+    hint: str | None
+
+
 class PythonPrinter(Printer):
     """Prints for locals: a member's value, a tensor's field and a definition each stand in a variable.
 
-    `bounds` say what may be relied on at a stage. `used` collects the names that the text needs beside its
-    locals.
+    `bounds` say what may be relied on at a stage. `enum_values` collects the enumerators that texts name,
+    each as a constant of the module.
     """
 
     bounds_type: type[Described] = Described
@@ -34,23 +45,43 @@ class PythonPrinter(Printer):
         self.registry = registry
         self.operator = operator
         self.bounds = self.bounds_type(registry, operator, stage)
-        self.used: set[str] = set()
         self.enum_values: dict[str, ir.EnumValue] = {}
 
     # Text.
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         if self._exceeds(node):
-            return f"{self._use('saturate')}({self.exact(node)})"
+            return f"saturate({self.exact(node)})"
         return self.exact(node, outer)
 
-    def message(self, check: Check) -> str:
-        """The message of a check, a literal; with its hint, which stands in a variable, if it has one."""
-        return self._text(check.message, "" if check.hint is None else "{hint}")
+    def message(self, check: Check) -> Message:
+        """What is said where a check fails."""
+        shown: list[tuple[str, str]] = []
+        names: dict[ir.Expr, ir.Expr] = {}
+        parts: list[str | ir.Expr] = []
+        for part in check.message:
+            if not isinstance(part, str | ir.Tensor) and part.type.kind in _KINDS:
+                part = ir.substitute(part, names)
+                text = self._shown(part)
+                if len(text) > _LONG:
+                    names[part] = self._variable(part, f"{_KINDS[part.type.kind]}{len(shown) + 1}")
+                    shown.append((self.print(names[part]), text))
+                    part = names[part]
+            parts.append(part)
+        if check.hint is None:
+            return Message(tuple(shown), self._text(parts), None)
+        return Message(tuple(shown), self._text(parts, "{hint}"), self._hint(check.hint, names))
 
-    def hint(self, hint: Hint) -> str:
+    def _variable(self, value: ir.Expr, name: str) -> ir.Local:
+        """A variable that has a value."""
+        if value.type == ir.INT:
+            self.bounds.known[name] = self.bounds.value(value)
+        return ir.Local(name, value.type)
+
+    def _hint(self, hint: Hint, names: dict[ir.Expr, ir.Expr]) -> str:
         """The text of a hint, or an empty one where it does not apply."""
-        return f'{self._text(hint.message)} if {self.print(hint.when)} else ""'
+        parts = [part if isinstance(part, str) else ir.substitute(part, names) for part in hint.message]
+        return f'{self._text(parts)} if {self.print(ir.substitute(hint.when, names))} else ""'
 
     def _text(self, parts: Iterable[str | ir.Expr], rest: str = "") -> str:
         """A literal, an f-string where values are shown; `rest` is a variable in braces at its end."""
@@ -67,7 +98,7 @@ class PythonPrinter(Printer):
         match node.type.kind:
             case "enum":
                 enum = pascal(node.type.name or "")
-                return f"{self._use('name_of')}({self._use(enum)}, {text})"
+                return f"name_of(enums.{enum}, {text})"
             case "ints":
                 return self._list(node, text)
             case "float":
@@ -80,6 +111,8 @@ class PythonPrinter(Printer):
     def _list(self, node: ir.Expr, text: str) -> str:
         """An array as a list, which is shown in brackets."""
         match node:
+            case ir.Local():  # a list that is shown
+                return text
             case ir.Reduce():
                 return f"[{text.removeprefix('tuple(')[:-1]}]"
             case ir.ListOf() | ir.Binary() if text.startswith("("):
@@ -98,14 +131,14 @@ class PythonPrinter(Printer):
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         name = python_variable(node.name)
         is_float = isinstance(node, ir.Member) and node.type == ir.FLOAT
-        return f"{self._use('as_float')}({name})" if is_float else name
+        return f"as_float({name})" if is_float else name
 
     def tensor(self, node: ir.Tensor) -> str:
         if node.index is None:
             return python_variable(node.name)
         if self.bounds.contains(node.index, ir.Tensors(node.name)):
             return f"{python_variable(node.name)}[{self.print(node.index)}]"
-        return f"{self._use('tensor_at')}({python_variable(node.name)}, {self.print(node.index)})"
+        return f"tensor_at({python_variable(node.name)}, {self.print(node.index)})"
 
     def field(self, node: ir.Field) -> str:
         if node.tensor.index is not None:
@@ -123,15 +156,15 @@ class PythonPrinter(Printer):
     def _absence(self, node: ir.Present) -> str:
         """What stands for an item that is not there; `tensor_at` has a tensor for it."""
         of_several = isinstance(node.item, ir.Tensor) and node.item.index is not None
-        return self._use("ABSENT") if of_several else "None"
+        return "ABSENT" if of_several else "None"
 
     def index(self, node: ir.Index) -> str:
         sequence, index = node.sequence, node.index
         if self.bounds.contains(index, sequence):
             text = f"{self.print(sequence, ATOM)}[{self.print(index)}]"
         else:
-            text = f"{self._use('entry')}({self.print(sequence)}, {self.print(index)})"
-        return f"{self._use('as_float')}({text})" if node.type == ir.FLOAT else text
+            text = f"entry({self.print(sequence)}, {self.print(index)})"
+        return f"as_float({text})" if node.type == ir.FLOAT else text
 
     def slice(self, node: ir.Slice) -> str:
         def bound(end: ir.Expr | None) -> str:
@@ -151,7 +184,7 @@ class PythonPrinter(Printer):
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.op in ("//", "%") and not self._positive(node.right):
-            function = self._use("quotient" if node.op == "//" else "remainder")
+            function = "quotient" if node.op == "//" else "remainder"
             return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
         if node.type == ir.INTS:
             return self._joined(node)
@@ -186,7 +219,6 @@ class PythonPrinter(Printer):
         if node.kind == "list":
             return f"tuple({text[1:-1]})"
         if node.kind == "product":
-            self._use("prod")
             return text.replace("product(", "prod(", 1)
         return f"{node.kind}(({text[4:-1]}), default=0)" if node.kind in ("min", "max") else text
 
@@ -194,17 +226,17 @@ class PythonPrinter(Printer):
         text = [self.print(argument) for argument in node.arguments]
         match node.function:
             case "bits":
-                return f"{self._use('BITS')}.get({text[0]}, 0)"
+                return f"BITS.get({text[0]}, 0)"
             case "signed":
-                return f"{text[0]} in {self._use('SIGNED')}"
+                return f"{text[0]} in SIGNED"
             case "product":
-                return f"{self._use('prod')}({text[0]})"
+                return f"prod({text[0]})"
             case "len" | "sum" | "abs" | "min" | "max":
                 return f"{node.function}({', '.join(text)})"
             case "replace" if not self.bounds.contains(node.arguments[1], node.arguments[0]):
-                return f"{self._use('replaced')}({', '.join(text)})"
+                return f"replaced({', '.join(text)})"
             case function:
-                return f"{self._use(function)}({', '.join(text)})"
+                return f"{function}({', '.join(text)})"
 
     def load(self, node: ir.Load) -> str:
         return f'load("{node.tensor.name}", {self.print(node.coordinate)})'
@@ -221,10 +253,6 @@ class PythonPrinter(Printer):
     def exact(self, node: ir.Expr, outer: int = 0) -> str:
         """The text of the value before it saturates."""
         return super().print(node, outer)
-
-    def _use(self, name: str) -> str:
-        self.used.add(name)
-        return name
 
     # Bounds.
 

@@ -80,8 +80,6 @@ class SoundnessView:
     steps: tuple[StepView, ...]
     defaults: tuple[DefaultView, ...]
     last: tuple[TestView, ...]
-    used: frozenset[str]
-    enum_values: tuple[ir.EnumValue, ...]
 
 
 class _TablePrinter(PythonPrinter):
@@ -153,8 +151,6 @@ class Soundness:
                 for name, value in defaults.items()
             ),
             last=(*scalars, *last),
-            used=frozenset(self.printer.used),
-            enum_values=tuple(self.printer.enum_values.values()),
         )
 
     def _definitions(self) -> tuple[dict[ir.Expr, ir.Expr], dict[str, ir.Expr]]:

@@ -5,6 +5,7 @@ A text begins with its head, but for JSON, whose templates print `banner` in a "
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import textwrap
@@ -17,14 +18,22 @@ from markupsafe import Markup, escape
 
 from dmlgen import __version__
 from dmlgen.banner import banner, head
+from dmlgen.cache import Cache
+from dmlgen.memory import Memory
+from dmlgen.names import pascal
+from dmlgen.outputs.python_lines import wrapped
 from dmlgen.text import Text
 
 
 class Templates:
-    """The templates below a directory. Names use forward slashes: "c/dmlops.h.j2"."""
+    """The templates below a directory. Names use forward slashes: "c/dmlops.h.j2".
 
-    def __init__(self, directory: Path) -> None:
+    `memory` has what outputs made of operators in earlier runs, by these templates.
+    """
+
+    def __init__(self, directory: Path, memory: Memory | None = None) -> None:
         self.directory = directory
+        self.memory = memory or Memory()
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(directory),
             undefined=jinja2.StrictUndefined,
@@ -33,14 +42,17 @@ class Templates:
             keep_trailing_newline=True,
             autoescape=False,  # every language has a filter of its own; HTML is escaped besides, below
             finalize=_quoted,
+            bytecode_cache=_Compiled(self.memory.cache, "plain"),
         )
         self._environment.globals["version"] = __version__
         self._environment.filters.update(
-            string=python_string, cell=cell, comment=comment, docstring=docstring
+            string=python_string, cell=cell, comment=comment, docstring=docstring, pascal=pascal
         )
         self._for_c = self._environment.overlay()
         self._for_c.filters = {**self._environment.filters, "string": c_string, "conversions": conversions}
-        self._for_html = self._environment.overlay(autoescape=True)
+        self._for_html = self._environment.overlay(
+            autoescape=True, bytecode_cache=_Compiled(self.memory.cache, "html")
+        )
         self._for_html.filters = {**self._environment.filters, "html": html, "prose": prose}
 
     def render(self, name: str, **context: Any) -> bytes:
@@ -52,7 +64,8 @@ class Templates:
         elif name.endswith(".html.j2"):
             environment = self._for_html
         text = environment.get_template(name).render(**context, banner=banner(*sources))
-        return (head(name.removesuffix(".j2"), *sources) + text).encode()
+        text = head(name.removesuffix(".j2"), *sources) + text
+        return (wrapped(text) if name.endswith(".py.j2") else text).encode()
 
     def text(self, name: str, **context: Any) -> str:
         """The template's text for this context, for a file that is edited from then on."""
@@ -67,6 +80,22 @@ class Templates:
             for path in files
             if "__pycache__" not in path.parts
         }
+
+
+class _Compiled(jinja2.BytecodeCache):
+    """Templates as Jinja has compiled them; it compares their text. The environment stands in this module."""
+
+    def __init__(self, cache: Cache, environment: str) -> None:
+        self._cache = cache
+        self._key = "template", hashlib.sha256(Path(__file__).read_bytes()).hexdigest(), environment
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        data = self._cache.get(*self._key, bucket.key)
+        if data is not None:
+            bucket.bytecode_from_string(data)
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        self._cache.put(bucket.bytecode_to_string(), *self._key, bucket.key)
 
 
 def _quoted(value: object) -> object:

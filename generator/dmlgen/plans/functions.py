@@ -4,7 +4,8 @@
   header: results beyond 64 bits saturate, quotients are rounded down, and division by 0 gives 0.
 - `bool` and `str` are `int` and `const char*`. A text is never made, but for the name of a macro,
   f"{text}_END".
-- A record, a NamedTuple, is a struct: given by address, copied where it is kept.
+- A record, a NamedTuple, is a struct: given by address, copied where it is kept. Fields may be given by
+  name, in their order.
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
@@ -43,6 +44,7 @@ from dmlgen.plans.model import (
     Type,
     constant,
 )
+from dmlgen.plans.resources import resources_of
 from dmlgen.plans.sharing import CHANGES, check_sharing
 
 _KEYWORDS = frozenset({"switch", "default", "case", "double", "float", "int", "long", "short", "char"})
@@ -533,6 +535,9 @@ class _Translation:
                 texts = [self.expr(buffer).text]
             case "begin" | "share", []:
                 texts = []
+            case "bind", [resources]:
+                self.bind_all(call, resources)
+                return
             case "dispatch", [params, groups, waits]:
                 record = self.expr(params)
                 assert isinstance(record.type, Record)
@@ -545,6 +550,20 @@ class _Translation:
         self.lines.append(f"dmlops_out_{method}({', '.join(['planning', *map(_bare, texts)])});")
         if method == "refuse":
             self.lines += self.nothing()
+
+    def bind_all(self, call: ast.Call, resources: ast.expr) -> None:
+        """The buffers of a record, each read or written as it is declared."""
+        record = self.expr(resources)
+        if not isinstance(record.type, Record):
+            raise self.module.refused(call, "bind() of this")
+        try:
+            declared = resources_of(record.type)
+        except ValueError as error:
+            raise self.module.refused(call, str(error)) from None
+        for resource in declared:
+            method = "write" if resource.is_written else "read"
+            buffer = record.member(c_name(resource.role), self.plans.record("Buffer"))
+            self.lines.append(f"dmlops_out_{method}(planning, {buffer.text});")
 
     def nothing(self) -> list[str]:
         """Statements that return, with a value that means nothing where there must be one."""
@@ -739,8 +758,10 @@ class _Translation:
         return Value(f"&{name}", type_)
 
     def record(self, node: ast.Call, record: Record, arguments: list[ast.expr]) -> Value:
-        if len(arguments) != len(record.fields) or node.keywords:
+        named = [field.name for field in record.fields[len(arguments) :]]
+        if [one.arg for one in node.keywords] != named or len(arguments) > len(record.fields):
             raise self.module.refused(node, f"{record.name} with other fields")
+        arguments = [*arguments, *(one.value for one in node.keywords)]
         own, self._next_name = self._next_name, None
         values: list[Value] = []
         for argument, field in zip(arguments, record.fields, strict=True):

@@ -54,10 +54,11 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """A NamedTuple."""
+    """A NamedTuple. `words` are what else its annotation says: the registers of a buffer."""
 
     name: str
     fields: tuple[Field, ...] = field(compare=False)
+    words: tuple[str, ...] = field(default=(), compare=False)
 
     def field(self, name: str) -> Field | None:
         return next((one for one in self.fields if one.name == name), None)
@@ -227,7 +228,8 @@ def _annotated(inner: Type, rest: list[int | str]) -> Type:
     words = tuple(one for one in rest if isinstance(one, str))
     if isinstance(inner, Scalar):
         return Scalar(inner.name, words[0])
-    assert isinstance(inner, ListOf)
+    if isinstance(inner, Record):
+        return Record(inner.name, inner.fields, words)
     numbers = [one for one in rest if isinstance(one, int)]
     return ListOf(inner.element, numbers[0] if numbers else inner.capacity, words)
 

@@ -72,10 +72,10 @@ def _events(function: Function, node: ast.AST, loops: tuple[ast.AST, ...]) -> It
             if method in CHANGES:
                 yield Event("changed", name, node, loops)
                 yield from _kept(arguments[-1:], loops)
-        case ast.Call(func=ast.Name(id=name), args=arguments):
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=named):
             called = function.module.functions.get(name)
             if name in function.module.types or (called is not None and isinstance(called.result, Record)):
-                yield from _kept(arguments, loops)
+                yield from _kept([*arguments, *(one.value for one in named)], loops)
         case ast.List(elts=items):
             yield from _kept(items, loops)
         case ast.For() | ast.While():

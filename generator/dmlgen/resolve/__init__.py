@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from dmlgen import source, written
 from dmlgen.decode import decode
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr.define import signature
+from dmlgen.memory import Memory
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve.counterparts import FILES as INTERFACE_FILES
 from dmlgen.resolve.counterparts import resolve_counterparts
@@ -20,34 +23,37 @@ from dmlgen.resolve.general import General
 from dmlgen.resolve.merge import merged
 from dmlgen.resolve.operators import erratum, resolve_operator
 from dmlgen.resolve.rules import tensor_rules
-from dmlgen.source import Mapping, Node, Scalar
+from dmlgen.source import Mapping as MappingNode
+from dmlgen.source import Node, Scalar
 from dmlgen.written import FILES
 
 T = TypeVar("T")
+Read: TypeAlias = Callable[[Path], bytes]
 
 
-def load_registry(specs: Path) -> Registry:
-    """Everything below `specs`, checked and resolved; SpecError with all faults of all files."""
+def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
+    """Everything below `specs`, checked and resolved; SpecError with all faults of all files.
+
+    Operators are taken from `memory` where neither their files nor those that all share have changed.
+    """
     if not specs.is_dir():
         raise fault(Position(specs.as_posix()), "missing", "there is no such folder of specs")
     faults = Faults()
+    read = cache(lambda path: source.read(path, specs))
     general_names = [one.name for one in fields(written.General)]
     files: dict[str, Any] = {}
     for name in general_names:
         with faults:
-            files[name] = _document(FILES[name], specs, specs / f"{name}.yaml")
+            files[name] = _document(FILES[name], read, specs / f"{name}.yaml")
     others: dict[str, written.Counterparts] = {}
     for name in INTERFACE_FILES if (specs / "counterparts").exists() else ():
         with faults:
-            path = specs / "counterparts" / f"{name}.yaml"
-            others[name] = _document(written.Counterparts, specs, path)
-    documents: dict[Path, written.Operator] = {}
-    shared = _Shared(specs)
+            others[name] = _document(written.Counterparts, read, specs / "counterparts" / f"{name}.yaml")
+    sources = _Operators(specs, read, memory or Memory())
     for path in sorted((specs / "operators").rglob("*")):
-        if path.suffix != ".yaml" and not path.is_symlink():
-            continue
-        with faults:
-            documents[path] = shared.completed(source.load(path, specs))
+        if path.suffix == ".yaml" or path.is_symlink():
+            with faults:
+                sources.read(path)
     if len(files) < len(general_names) or 0 < len(others) < len(INTERFACE_FILES):
         faults.stop()
     general, tensor = None, None
@@ -57,10 +63,7 @@ def load_registry(specs: Path) -> Registry:
         tensor = tensor_rules(general, whole.rules.tensor)
     if general is None or tensor is None:
         raise SpecError(faults)
-    operators: list[Operator] = []
-    for path, document in documents.items():
-        with faults:
-            operators.append(resolve_operator(general, document, path))
+    operators = sources.resolved(general, faults)
     faults += _clashes(operators)
     faults.stop()
     by_name = {operator.name: operator for operator in sorted(operators, key=lambda one: one.value)}
@@ -88,27 +91,74 @@ def load_registry(specs: Path) -> Registry:
     )
 
 
-def _document(type_: type[T], specs: Path, path: Path) -> T:
+def _document(type_: type[T], read: Read, path: Path) -> T:
     """A file that every registry has."""
     if not path.exists():
         raise fault(Position(path.as_posix()), "missing", "this part of the registry is missing")
-    return decode(type_, source.load(path, specs))
+    return decode(type_, source.parse(read(path), path.as_posix()))
+
+
+class _Operators:
+    """The files of operators, read and then resolved, or remembered.
+
+    What an operator is follows from its file, where that lies, the general files but for the list of
+    identifiers, and the shared ones.
+    """
+
+    def __init__(self, specs: Path, read: Read, memory: Memory) -> None:
+        self._file, self._memory = read, memory
+        self._shared = _Shared(specs, read)
+        self._known: Mapping[str, Operator] = memory.recall("operators")
+        self._digests: dict[Path, str] = {}
+        self._written: dict[Path, written.Operator] = {}
+        general = [specs / f"{one.name}.yaml" for one in fields(written.General) if one.name != "identifiers"]
+        self._common = ""
+        for path in (*general, *sorted((specs / "shared").rglob("*.yaml"))):
+            with suppress(SpecError):  # which is told where the file is used
+                self._common += f"{path.as_posix()} {_digest(read(path))} "
+
+    def read(self, path: Path) -> None:
+        """Reads a file, if what follows from it is not remembered. Raises SpecError."""
+        data = self._file(path)
+        digest = _digest(f"{self._common}{path.as_posix()} {_digest(data)}".encode())
+        if digest not in self._known:
+            self._written[path] = self._shared.completed(source.parse(data, path.as_posix()))
+        self._digests[path] = digest
+
+    def resolved(self, general: General, faults: Faults) -> list[Operator]:
+        """The operators of all these files, which are remembered from now on; `faults` grows."""
+        found: dict[str, Operator] = {}
+        for path, digest in self._digests.items():
+            with faults:
+                known = self._known.get(digest)
+                found[digest] = known or resolve_operator(general, self._written[path], path)
+        self._memory.keep("operators", found)
+        return list(found.values())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 class _Shared:
     """The files that operators share, each read once."""
 
-    def __init__(self, specs: Path) -> None:
+    def __init__(self, specs: Path, read: Read) -> None:
         self.specs = specs
-        self.file = cache(lambda name: source.load(specs / "shared" / f"{name}.yaml", specs))
+        self._read = read
+        self.file = cache(self._node)
         self.definitions = cache(lambda name: decode(written.Definitions, self.file(name)))
+
+    def _node(self, name: str) -> Node:
+        path = self.specs / "shared" / f"{name}.yaml"
+        return source.parse(self._read(path), path.as_posix())
 
     def completed(self, node: Node) -> written.Operator:
         """What an operator's file says, together with the files that its `like` and `uses` name."""
-        like = node.get("like") if isinstance(node, Mapping) else None
-        if isinstance(node, Mapping) and isinstance(like, Scalar):
+        like = node.get("like") if isinstance(node, MappingNode) else None
+        if isinstance(node, MappingNode) and isinstance(like, Scalar):
             shared = self.file(self.known(like))
-            node = merged(shared, node) if isinstance(shared, Mapping) else shared
+            node = merged(shared, node) if isinstance(shared, MappingNode) else shared
         operator = decode(written.Operator, node)
         if not isinstance(operator.compute, written.Definition):
             return operator

@@ -166,12 +166,14 @@ def _rules(
             if item.shape is not None:
                 scope, named = rules.name_dimensions(item.shape, item.is_, scope, tensors)
                 definitions += named
-            rule, inferred = rules.operator_rule(general, item, node.operator.value, scope, tensors)
-            if rule.slug in resolved:
-                message = f"two rules have the id {rule.slug}; the first is at {resolved[rule.slug].position}"
-                raise fault(item.id.position, "duplicate-rule", message)
-            resolved[rule.slug] = rule
-            inferences += inferred
+            for name, one in rules.named(item):
+                if name.value in resolved:
+                    first = resolved[name.value].position
+                    message = f"two rules have the id {name.value}; the first is at {first}"
+                    raise fault(name.position, "duplicate-rule", message)
+                rule, inferred = rules.operator_rule(general, name, one, node.operator.value, scope, tensors)
+                resolved[rule.slug] = rule
+                inferences += inferred
     for statement in node.infers:
         with faults:
             default = rules.infers(general, statement, scope, tensors)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from dmlgen import sugar, written
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.message import Part, joined, softened
@@ -30,6 +30,7 @@ from dmlgen.text import NO_TEXT, Text, folded
 
 _SHOWN = ("int", "bool", "float", "ints", "enum")  # types of values that a message can show
 _STAGES = {stage.name.lower(): stage for stage in Stage}
+_SAME = {"DimensionCount": "same-rank", "DataType": "same-type", "Sizes": "same-sizes"}
 
 
 def expression(node: Scalar[Value], scope: Scope, expected: ir.Type | None = None) -> ir.Expr:
@@ -58,6 +59,7 @@ def define(let: written.Let, scope: Scope) -> tuple[Scope, tuple[Definition, ...
 def wording(
     general: General,
     node: written.AnyRule,
+    position: Position,
     scope: Scope,
     tensors: Mapping[str, Member] = MappingProxyType({}),
 ) -> Wording:
@@ -74,7 +76,7 @@ def wording(
         return Hint(when, ("; ", *template(hint.says, inner(loops))))
 
     return Wording(
-        position=node.id.position,
+        position=position,
         says=lambda loops: template(node.says, inner(loops)),
         because=lambda loops: template(node.because, inner(loops)),
         hint=hint_of,
@@ -133,8 +135,9 @@ def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
             checks: tuple[Check, ...] = ()  # where every output has its own way to judge it
             if rule.require is not None:
                 condition = expression(rule.require, scope, ir.BOOL)
-                checks = sugar.require(condition, _guard(rule, scope), wording(general, rule, scope))
-            rules.append(_rule(general, rule, "TENSOR", checks))
+                words = wording(general, rule, rule.id.position, scope)
+                checks = sugar.require(condition, _guard(rule, scope), words)
+            rules.append(_rule(general, rule, rule.id.value, "TENSOR", checks))
     defaults: dict[str, ir.Expr] = {}
     for name, value in node.defaults.items():
         with faults:
@@ -146,42 +149,76 @@ def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
     return TensorRules(definitions, tuple(rules), defaults)
 
 
+def named(node: written.Rule) -> list[tuple[Scalar[str], written.Rule]]:
+    """The rules that an entry states, each with its name: one, or one for each field of `same`."""
+    fields = (node.same,) if isinstance(node.same, str) else node.same or ()
+    if node.id is not None:
+        if len(fields) > 1:
+            names = ", ".join(_SAME[field] for field in fields)
+            message_ = (
+                f"several fields are a rule each, {names}; leave out `id`, or write a rule for each field"
+            )
+            raise fault(node.id.position, "rule-form", message_)
+        return [(node.id, replace(node, same=fields[0] if fields else None))]
+    if not fields:
+        raise fault(
+            node.node.position,
+            "missing-key",
+            "key 'id' is missing; only a rule with `same` has a name without",
+        )
+    for key in ("says", "summary"):
+        if len(fields) > 1 and node.node.get(key) is not None:
+            raise fault(
+                node.place(key), "rule-form", f"`{key}` is of one rule, and several fields are a rule each"
+            )
+    place = node.place("same")
+    return [(Scalar(place, _SAME[field], _SAME[field]), replace(node, same=field)) for field in fields]
+
+
 def operator_rule(
-    general: General, node: written.Rule, operator: str, scope: Scope, tensors: Mapping[str, Member]
+    general: General,
+    name: Scalar[str],
+    node: written.Rule,
+    operator: str,
+    scope: Scope,
+    tensors: Mapping[str, Member],
 ) -> tuple[Rule, tuple[Inference, ...]]:
-    """A rule of one operator, and what it says of its outputs."""
-    forms = [name for name in ("require", "same", "shape", "infer") if getattr(node, name) is not None]
+    """A rule of one operator, as `named` has it, and what it says of its outputs."""
+    forms = [key for key in ("require", "same", "shape", "infer") if getattr(node, key) is not None]
     if len(forms) != 1:
         found = " and ".join(forms) or "no condition"
-        message_ = f"rule {node.id.value} has {found}; one of require, same, shape or infer is expected"
+        message_ = f"rule {name.value} has {found}; one of require, same, shape or infer is expected"
         raise fault(node.node.position, "rule-form", message_)
     if node.advice and node.stage is not None:
         raise fault(node.place("stage"), "rule-form", "advice is judged last; it takes no stage")
+    if node.advice and node.node.get("source") is None:
+        raise fault(node.place("advice"), "missing-key", "key 'source' is missing; advice says whose it is")
     if not node.advice and node.broken_by:
         message_ = "a rule that shipping callers break is advice: add `advice: true`"
         raise fault(node.place("broken_by"), "rule-form", message_)
+    words = wording(general, node, name.position, scope, tensors)
     inferences: tuple[Inference, ...] = ()
-    if node.same is not None:
-        checks, inferences = _same(general, node, node.same, scope, tensors)
+    if isinstance(node.same, str):
+        checks, inferences = _same(general, node, node.same, scope, tensors, words)
     elif node.shape is not None:
-        checks, inferences = _shape(general, node, node.shape, scope, tensors)
+        checks, inferences = _shape(general, node, node.shape, scope, tensors, words)
     elif node.infer is not None:
-        checks, inferences = _infer(general, node, node.infer, scope, tensors)
+        checks, inferences = _infer(general, node, node.infer, scope, tensors, words)
     elif node.require is not None:
         condition = expression(node.require, scope, ir.BOOL)
-        checks = sugar.require(condition, _guard(node, scope), wording(general, node, scope, tensors))
+        checks = sugar.require(condition, _guard(node, scope), words)
     if node.advice:
         checks = tuple(replace(check, message=softened(check.message), worded=True) for check in checks)
-    return _rule(general, node, operator, checks), inferences
+    return _rule(general, node, name.value, operator, checks), inferences
 
 
 def _rule(
     general: General,
     node: written.Rule | written.TensorRule,
+    slug: str,
     owner: str,
     checks: tuple[Check, ...],
 ) -> Rule:
-    slug = node.id.value
     automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
     stage = automatic if node.stage is None else _STAGES[node.stage]
     if stage is Stage.COUNTS and automatic is Stage.VALUES:
@@ -214,35 +251,40 @@ def _guard(node: written.AnyRule, scope: Scope) -> ir.Expr | None:
 
 
 def _same(
-    general: General, node: written.Rule, field: str, scope: Scope, tensors: Mapping[str, Member]
+    general: General,
+    node: written.Rule,
+    field: str,
+    scope: Scope,
+    tensors: Mapping[str, Member],
+    words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`same: FIELD, of: [...]`: an output has the field of the first input, where that is there."""
-    if node.when is not None:
-        raise fault(node.when.position, "rule-form", "`same` takes no `when`; write `require`")
     members = known_tensors(node.of, tensors)
-    if not members:
-        raise fault(node.node.position, "rule-form", "`same` compares tensors; `of` lists them")
+    if len(members) < 2 and not any(member.count for member in members):
+        place = node.place("of") if members else node.node.position
+        message_ = "`same` compares tensors; `of` lists several, or an array of them"
+        raise fault(place, "rule-form", message_)
     type_ = general.fields[field]
     references: list[ir.Tensor | ir.Tensors] = [
         ir.Tensors(member.name) if member.count else ir.Tensor(member.name) for member in members
     ]
     optional = {member.name for member in members if member.optional}
-    checks = sugar.same(field, type_, references, optional, wording(general, node, scope, tensors))
+    guard = _guard(node, scope)
+    checks = sugar.same(field, type_, references, optional, guard, words)
     if field == "DimensionCount":
         return checks, ()
-    sources = [member for member in members if member.role == "input" and not member.count]
-    certain = [member for member in sources if not member.optional]
-    inferences = [
-        Inference(
-            output.name,
-            field,
-            ir.Field(ir.Tensor(source.name), field, type_),
-            ir.Present(ir.Tensor(source.name)) if source.optional else None,
+    sources = [one for one in zip(members, references, strict=True) if one[0].role == "input"]
+    certain = [one for one in sources if not one[0].optional]
+    inferences: list[Inference] = []
+    for _, reference in (certain or sources)[:1]:
+        given = sugar.presence(reference, optional)
+        when = sugar.conjunction([*given, *([] if guard is None else [guard])])
+        source = sugar.representative(reference)
+        inferences += (
+            Inference(output.name, field, ir.Field(source, field, type_), when)
+            for output in members
+            if output.role == "output" and not output.count
         )
-        for output in members
-        if output.role == "output" and not output.count
-        for source in (certain or sources)[:1]
-    ]
     return checks, tuple(inferences)
 
 
@@ -263,7 +305,12 @@ def name_dimensions(
 
 
 def _shape(
-    general: General, node: written.Rule, name: Scalar[str], scope: Scope, tensors: Mapping[str, Member]
+    general: General,
+    node: written.Rule,
+    name: Scalar[str],
+    scope: Scope,
+    tensors: Mapping[str, Member],
+    words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`shape: Tensor, is: [...]`: every size is that number, expression, or dimension named before."""
     member = known_tensor(name, tensors)
@@ -272,7 +319,6 @@ def _shape(
     given = [ir.Present(tensor)] if member.optional else []
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
     expected = [expression(item, scope, ir.INT) for item in node.is_]
-    words = wording(general, node, scope, tensors)
     checks: list[Check] = []
     for axis, value in enumerate(expected):
         size = ir.Index(sizes, ir.Number(axis, ir.INT))
@@ -290,7 +336,12 @@ def _shape(
 
 
 def _infer(
-    general: General, node: written.Rule, statement: Scalar[str], scope: Scope, tensors: Mapping[str, Member]
+    general: General,
+    node: written.Rule,
+    statement: Scalar[str],
+    scope: Scope,
+    tensors: Mapping[str, Member],
+    words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`infer: Tensor.Field = value`: the field must be that, and can be filled in."""
     when = _guard(node, scope)
@@ -300,8 +351,7 @@ def _infer(
     guard = sugar.conjunction(part for part in (*given, when) if part is not None)
     found = ir.Field(ir.Tensor(tensor), field, general.fields[field])
     condition = ir.Compare("==", found, inference.value)
-    checks = sugar.require(condition, guard, wording(general, node, scope, tensors))
-    return checks, (inference,)
+    return sugar.require(condition, guard, words), (inference,)
 
 
 def infers(

@@ -4,24 +4,30 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import convert, single, where
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = load("InputTensor", at)
-    return where(x >= 0, x, convert(single(desc.Alpha), desc.InputTensor.DataType) * x)
+    return f.where(x >= 0, x, f.convert(f.single(desc.Alpha), desc.InputTensor.DataType) * x)
 
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is told: macros, and constants that all elements share."""
     return Uniforms(
         elements={
-            "alpha": convert(single(desc.Alpha), desc.InputTensor.DataType),
+            "alpha": f.convert(f.single(desc.Alpha), desc.InputTensor.DataType),
         },
     )
 

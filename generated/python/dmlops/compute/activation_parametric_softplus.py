@@ -4,25 +4,34 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import absolute, convert, exp, log1p, maximum, single
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    z = convert(single(desc.Beta), desc.InputTensor.DataType) * load("InputTensor", at)
-    return convert(single(desc.Alpha), desc.InputTensor.DataType) * (maximum(z, 0) + log1p(exp(-absolute(z))))
+    z = f.convert(f.single(desc.Beta), desc.InputTensor.DataType) * load("InputTensor", at)
+    return (
+        f.convert(f.single(desc.Alpha), desc.InputTensor.DataType)
+        * (f.maximum(z, 0) + f.log1p(f.exp(-f.absolute(z))))
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is told: macros, and constants that all elements share."""
     return Uniforms(
         elements={
-            "alpha": convert(single(desc.Alpha), desc.InputTensor.DataType),
-            "beta": convert(single(desc.Beta), desc.InputTensor.DataType),
+            "alpha": f.convert(f.single(desc.Alpha), desc.InputTensor.DataType),
+            "beta": f.convert(f.single(desc.Beta), desc.InputTensor.DataType),
         },
     )
 

@@ -4,25 +4,34 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import convert, expm1, single, where
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = load("InputTensor", at)
-    return convert(single(desc.Gamma), desc.InputTensor.DataType) * (where(x > 0, x, convert(single(desc.Alpha), desc.InputTensor.DataType) * expm1(x)))  # fmt: skip
+    return (
+        f.convert(f.single(desc.Gamma), desc.InputTensor.DataType)
+        * (f.where(x > 0, x, f.convert(f.single(desc.Alpha), desc.InputTensor.DataType) * f.expm1(x)))
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is told: macros, and constants that all elements share."""
     return Uniforms(
         elements={
-            "gamma": convert(single(desc.Gamma), desc.InputTensor.DataType),
-            "alpha": convert(single(desc.Alpha), desc.InputTensor.DataType),
+            "gamma": f.convert(f.single(desc.Gamma), desc.InputTensor.DataType),
+            "alpha": f.convert(f.single(desc.Alpha), desc.InputTensor.DataType),
         },
     )
 

@@ -4,25 +4,33 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import convert, divide, exp, single, where
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = load("InputTensor", at)
-    weight = divide(1, 1 + exp(convert(-single(desc.SigmoidInputScale), desc.InputTensor.DataType) * x))
-    return where(weight == 0, 0, x * weight)
+    weight = f.divide(
+        1, 1 + f.exp(f.convert(-f.single(desc.SigmoidInputScale), desc.InputTensor.DataType) * x),
+    )
+    return f.where(weight == 0, 0, x * weight)
 
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is told: macros, and constants that all elements share."""
     return Uniforms(
         scalars={
-            "sigmoidInputScale": single(desc.SigmoidInputScale),
+            "sigmoidInputScale": f.single(desc.SigmoidInputScale),
         },
     )
 

@@ -4,14 +4,24 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.reduce import Reduce, Steps
-from ..elements import both, either, is_nan, opposite
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 STEPS: dict[str, Steps] = {
     "ALWAYS": Steps(
-        better=lambda x, y=None, z=None, count=None: either(x > y, both(is_nan(x), opposite(is_nan(y)))),
+        better=lambda x,
+        y=None,
+        z=None,
+        count=None: f.either(x > y, f.both(f.is_nan(x), f.opposite(f.is_nan(y)))),
     ),
 }
 

@@ -4,18 +4,27 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from ..arithmetic import quotient, remainder
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     place = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
     channels = desc.OutputTensor.Sizes[1]
-    return load("InputTensor", (at[0], place * channels + at[1], quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize)))  # fmt: skip
+    return load(
+        "InputTensor",
+        (at[0], place * channels + at[1], quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize)),
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

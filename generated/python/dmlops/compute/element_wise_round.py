@@ -4,21 +4,32 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import round_away, round_even, trunc
-from ..enums import RoundingMode
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
-ROUNDING_MODE_HALVES_TO_NEAREST_EVEN = RoundingMode.HALVES_TO_NEAREST_EVEN
-ROUNDING_MODE_TOWARD_ZERO = RoundingMode.TOWARD_ZERO
+ROUNDING_MODE_HALVES_TO_NEAREST_EVEN = enums.RoundingMode.HALVES_TO_NEAREST_EVEN
+ROUNDING_MODE_TOWARD_ZERO = enums.RoundingMode.TOWARD_ZERO
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = load("InputTensor", at)
-    return round_even(x) if desc.RoundingMode == ROUNDING_MODE_HALVES_TO_NEAREST_EVEN else trunc(x) if desc.RoundingMode == ROUNDING_MODE_TOWARD_ZERO else round_away(x)  # fmt: skip
+    return (
+        f.round_even(x)
+        if desc.RoundingMode == ROUNDING_MODE_HALVES_TO_NEAREST_EVEN
+        else f.trunc(x)
+        if desc.RoundingMode == ROUNDING_MODE_TOWARD_ZERO
+        else f.round_away(x)
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

@@ -4,17 +4,31 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import part, scaled, single, tan
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    x = scaled(load("InputTensor", at), single(part(desc.ScaleBias, "Scale")), single(part(desc.ScaleBias, "Bias"))) if desc.ScaleBias is not None else load("InputTensor", at)  # fmt: skip
-    return tan(x)
+    x = (
+        f.scaled(
+            load("InputTensor", at),
+            f.single(f.part(desc.ScaleBias, "Scale")),
+            f.single(f.part(desc.ScaleBias, "Bias")),
+        )
+        if desc.ScaleBias is not None
+        else load("InputTensor", at)
+    )
+    return f.tan(x)
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -24,8 +38,8 @@ def uniforms(desc: Any) -> Uniforms:
             "HAS_SCALE_BIAS": desc.ScaleBias is not None,
         },
         scalars={
-            "scaleBiasScale": single(part(desc.ScaleBias, "Scale")),
-            "scaleBiasBias": single(part(desc.ScaleBias, "Bias")),
+            "scaleBiasScale": f.single(f.part(desc.ScaleBias, "Scale")),
+            "scaleBiasBias": f.single(f.part(desc.ScaleBias, "Bias")),
         },
     )
 

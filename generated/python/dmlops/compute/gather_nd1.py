@@ -4,19 +4,57 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, align, wrap
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    place = align(at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - desc.BatchDimensionCount - index_tuple_size, 15), 0)  # fmt: skip
-    indexed = tuple(wrap(load("IndicesTensor", align((*place[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount, 0)), desc.InputTensor.Sizes[input_start + desc.BatchDimensionCount + j]) for j in range(min(index_tuple_size, 8)))  # fmt: skip
-    return load("InputTensor", align(place[: desc.BatchDimensionCount] + indexed + place[max(desc.IndicesDimensionCount - 1, 0) :], desc.InputTensor.DimensionCount, 0))  # fmt: skip
+    place = align(
+        at,
+        min(
+            desc.IndicesDimensionCount
+            - 1
+            + desc.InputDimensionCount
+            - desc.BatchDimensionCount
+            - index_tuple_size,
+            15,
+        ),
+        0,
+    )
+    indexed = tuple(
+        wrap(
+            load(
+                "IndicesTensor",
+                align(
+                    (*place[: max(desc.IndicesDimensionCount - 1, 0)], j),
+                    desc.IndicesTensor.DimensionCount,
+                    0,
+                ),
+            ),
+            desc.InputTensor.Sizes[input_start + desc.BatchDimensionCount + j],
+        )
+        for j in range(min(index_tuple_size, 8))
+    )
+    return load(
+        "InputTensor",
+        align(
+            place[: desc.BatchDimensionCount] + indexed + place[max(desc.IndicesDimensionCount - 1, 0) :],
+            desc.InputTensor.DimensionCount,
+            0,
+        ),
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

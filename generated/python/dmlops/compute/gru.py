@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What GRU computes. Runs a layer of gated recurrent units (GRU) over sequences, in one direction or both."""
 
-# fmt: off
 from __future__ import annotations
 
 from typing import Any
@@ -10,8 +9,39 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Range, Shader, choose, clamp, entry, flat
-from ..enums import RecurrentNetworkDirection
+from .. import enums
+from ..coordinates import align, replace, wrap
+from ..definition import (
+    Attention,
+    Box,
+    Contracted,
+    Defined,
+    Evaluation,
+    Kept,
+    Keyed,
+    Pass,
+    Range,
+    Rows,
+    Shader,
+    box,
+    choose,
+    clamp,
+    entry,
+    flat,
+    greatest_of,
+    inside,
+    larger,
+    least_of,
+    multiplied,
+    quotient,
+    rank_of,
+    remainder,
+    sizes_of,
+    smaller,
+    total,
+    unflat,
+    whole,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -37,13 +67,21 @@ def define(e: Evaluation) -> None:
         return entry(desc.InputTensor.Sizes, 3)
 
     def bias(part: Any, d: Any, i: Any) -> Any:
-        return e.double("BiasTensor", (0, 0, d, flat((part, i), (2, gate_count() * hidden_size())))) if (desc.BiasTensor is not None) else 0.0
+        return (
+            e.double("BiasTensor", (0, 0, d, flat((part, i), (2, gate_count() * hidden_size()))))
+            if (desc.BiasTensor is not None)
+            else 0.0
+        )
 
     def states() -> Any:
         return (sequence_length() + 1, direction_count(), batch_size(), hidden_size())
 
     def steps(b: Any) -> Any:
-        return clamp(e.integer("SequenceLengthsTensor", (0, 0, 0, b)), 0, sequence_length()) if (desc.SequenceLengthsTensor is not None) else sequence_length()
+        return (
+            clamp(e.integer("SequenceLengthsTensor", (0, 0, 0, b)), 0, sequence_length())
+            if (desc.SequenceLengthsTensor is not None)
+            else sequence_length()
+        )
 
     def running(at: Any) -> Any:
         return at[0] <= steps(at[2])
@@ -55,7 +93,7 @@ def define(e: Evaluation) -> None:
         return e.activated_by(x, desc.ActivationDescs, at[1] * function_count() + i)
 
     def reversed_(d: Any) -> Any:
-        return desc.Direction == RecurrentNetworkDirection.BACKWARD or d == 1
+        return desc.Direction == enums.RecurrentNetworkDirection.BACKWARD or d == 1
 
     def time(s: Any, d: Any, b: Any) -> Any:
         return choose(reversed_(d), steps(b) - s, s - 1)
@@ -67,7 +105,13 @@ def define(e: Evaluation) -> None:
         return e.double("Fed", (time(at[0], at[1], at[2]), at[1], at[2], gate(g, at[3])))
 
     def product_of(at: Any, g: Any) -> Any:
-        return e.sum(lambda k: (e.double("Hidden", (at[0] - 1, at[1], at[2], k)), e.double("RecurrenceTensor", (0, at[1], gate(g, at[3]), k))), Range(0, hidden_size()))
+        return e.sum(
+            lambda k: (
+                e.double("Hidden", (at[0] - 1, at[1], at[2], k)),
+                e.double("RecurrenceTensor", (0, at[1], gate(g, at[3]), k)),
+            ),
+            Range(0, hidden_size()),
+        )
 
     def recur(at: Any, g: Any) -> Any:
         return product_of(at, g) + bias(1, at[1], gate(g, at[3]))
@@ -79,10 +123,23 @@ def define(e: Evaluation) -> None:
         return act(at, fed(at, 0) + recur(at, 0), 0)
 
     def reset_sum(at: Any) -> Any:
-        return e.sum(lambda k: (e.double("Reset", (*at[:3], k)) * e.double("Hidden", (at[0] - 1, at[1], at[2], k)), e.double("RecurrenceTensor", (0, at[1], gate(2, at[3]), k))), Range(0, hidden_size())) + bias(1, at[1], gate(2, at[3]))
+        return (
+            e.sum(
+                lambda k: (
+                    e.double("Reset", (*at[:3], k)) * e.double("Hidden", (at[0] - 1, at[1], at[2], k)),
+                    e.double("RecurrenceTensor", (0, at[1], gate(2, at[3]), k)),
+                ),
+                Range(0, hidden_size()),
+            )
+            + bias(1, at[1], gate(2, at[3]))
+        )
 
     def candidate(at: Any) -> Any:
-        return act(at, fed(at, 2) + (e.double("Reset", at) * recur(at, 2) if desc.LinearBeforeReset else reset_sum(at)), 1)
+        return act(
+            at,
+            fed(at, 2) + (e.double("Reset", at) * recur(at, 2) if desc.LinearBeforeReset else reset_sum(at)),
+            1,
+        )
 
     def earlier(at: Any) -> Any:
         return e.double("Hidden", (at[0] - 1, *at[1:]))
@@ -94,23 +151,40 @@ def define(e: Evaluation) -> None:
         "Fed": Kept(
             np.float64,
             sizes=lambda: (sequence_length(), direction_count(), batch_size(), gate_count() * hidden_size()),
-            value=lambda at: e.sum(lambda k: (e.double("InputTensor", (0, at[0], at[2], k)), e.double("WeightTensor", (0, at[1], at[3], k))), Range(0, input_size())) + bias(0, at[1], at[3]),
+            value=lambda at: e.sum(
+                lambda k: (
+                    e.double("InputTensor", (0, at[0], at[2], k)),
+                    e.double("WeightTensor", (0, at[1], at[3], k)),
+                ),
+                Range(0, input_size()),
+            )
+            + bias(0, at[1], at[3]),
         ),
         "Reset": Kept(
             np.float64,
             sizes=lambda: states(),
-            value=lambda at: choose(f.either(at[0] == 0, f.opposite(running(at))), 0.0, act(at, fed(at, 1) + recur(at, 1), 0)),
+            value=lambda at: choose(
+                f.either(at[0] == 0, f.opposite(running(at))), 0.0, act(at, fed(at, 1) + recur(at, 1), 0),
+            ),
             along=True,
         ),
         "Hidden": Kept(
             np.float64,
             sizes=lambda: states(),
-            value=lambda at: choose(at[0] == 0, begin(at), choose(running(at), (1.0 - update(at)) * candidate(at) + update(at) * earlier(at), earlier(at))),
+            value=lambda at: choose(
+                at[0] == 0,
+                begin(at),
+                choose(
+                    running(at), (1.0 - update(at)) * candidate(at) + update(at) * earlier(at), earlier(at),
+                ),
+            ),
             along=True,
         ),
     }
     e.outputs = {
-        "OutputSequenceTensor": lambda at: choose(at[0] < steps(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0),
+        "OutputSequenceTensor": lambda at: choose(
+            at[0] < steps(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0,
+        ),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
     }
     e.known = {
@@ -120,7 +194,7 @@ def define(e: Evaluation) -> None:
         "sequenceLength2": lambda: (sequence_length(),),
         "inputSize": lambda: input_size(),
         "sequenceLength": lambda: sequence_length(),
-        "isBackward": lambda: desc.Direction == RecurrentNetworkDirection.BACKWARD,
+        "isBackward": lambda: desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
         "hiddenSize": lambda: hidden_size(),
         "functionCount": lambda: function_count(),
         "linearBeforeReset": lambda: desc.LinearBeforeReset,

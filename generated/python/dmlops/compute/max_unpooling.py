@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What MAX_UNPOOLING computes. Puts the maxima of a pooling back to where they were found, among zeros."""
 
-# fmt: off
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +9,39 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Keyed, Pass, Shader, choose, flat, unflat
+from .. import enums
+from ..coordinates import align, replace, wrap
+from ..definition import (
+    Attention,
+    Box,
+    Contracted,
+    Defined,
+    Evaluation,
+    Kept,
+    Keyed,
+    Pass,
+    Range,
+    Rows,
+    Shader,
+    box,
+    choose,
+    clamp,
+    entry,
+    flat,
+    greatest_of,
+    inside,
+    larger,
+    least_of,
+    multiplied,
+    quotient,
+    rank_of,
+    remainder,
+    sizes_of,
+    smaller,
+    total,
+    unflat,
+    whole,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -26,7 +57,11 @@ def define(e: Evaluation) -> None:
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: choose(e.integer("Last", at) > 0, e.element("InputTensor", unflat(e.integer("Last", at) - 1, desc.InputTensor.Sizes)), f.convert(0, desc.InputTensor.DataType)),
+        "OutputTensor": lambda at: choose(
+            e.integer("Last", at) > 0,
+            e.element("InputTensor", unflat(e.integer("Last", at) - 1, desc.InputTensor.Sizes)),
+            f.convert(0, desc.InputTensor.DataType),
+        ),
     }
 
 

@@ -4,38 +4,76 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import both, convert, either, every, maximum, minimum, single, where
-from ..enums import PaddingMode
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
-PADDING_MODE_CONSTANT = PaddingMode.CONSTANT
-PADDING_MODE_EDGE = PaddingMode.EDGE
-PADDING_MODE_REFLECTION = PaddingMode.REFLECTION
-PADDING_MODE_WRAP = PaddingMode.WRAP
+PADDING_MODE_CONSTANT = enums.PaddingMode.CONSTANT
+PADDING_MODE_EDGE = enums.PaddingMode.EDGE
+PADDING_MODE_REFLECTION = enums.PaddingMode.REFLECTION
+PADDING_MODE_WRAP = enums.PaddingMode.WRAP
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     place = tuple(at[d] - desc.StartPadding[d] for d in range(desc.InputTensor.DimensionCount))
-    period = tuple(max(2 * desc.InputTensor.Sizes[d] - 2, 1) if desc.PaddingMode == PADDING_MODE_REFLECTION else 2 * desc.InputTensor.Sizes[d] for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
-    turn = tuple(period[d] - (0 if desc.PaddingMode == PADDING_MODE_REFLECTION else 1) for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
-    source = tuple(minimum(maximum(place[d], 0), desc.InputTensor.Sizes[d] - 1) if desc.PaddingMode in (PADDING_MODE_CONSTANT, PADDING_MODE_EDGE) else place[d] % desc.InputTensor.Sizes[d] if desc.PaddingMode == PADDING_MODE_WRAP else minimum(place[d] % period[d], turn[d] - place[d] % period[d]) for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
-    return where(either(desc.PaddingMode != PADDING_MODE_CONSTANT, every(both(place[d] >= 0, place[d] < desc.InputTensor.Sizes[d]) for d in range(desc.InputTensor.DimensionCount))), load("InputTensor", source), convert(single(desc.PaddingValue), desc.OutputTensor.DataType))  # fmt: skip
+    period = tuple(
+        max(2 * desc.InputTensor.Sizes[d] - 2, 1)
+        if desc.PaddingMode == PADDING_MODE_REFLECTION
+        else 2 * desc.InputTensor.Sizes[d]
+        for d in range(desc.InputTensor.DimensionCount)
+    )
+    turn = tuple(
+        period[d] - (0 if desc.PaddingMode == PADDING_MODE_REFLECTION else 1)
+        for d in range(desc.InputTensor.DimensionCount)
+    )
+    source = tuple(
+        f.minimum(f.maximum(place[d], 0), desc.InputTensor.Sizes[d] - 1)
+        if desc.PaddingMode in (PADDING_MODE_CONSTANT, PADDING_MODE_EDGE)
+        else place[d] % desc.InputTensor.Sizes[d]
+        if desc.PaddingMode == PADDING_MODE_WRAP
+        else f.minimum(place[d] % period[d], turn[d] - place[d] % period[d])
+        for d in range(desc.InputTensor.DimensionCount)
+    )
+    return f.where(
+        f.either(
+            desc.PaddingMode != PADDING_MODE_CONSTANT,
+            f.every(
+                f.both(place[d] >= 0, place[d] < desc.InputTensor.Sizes[d])
+                for d in range(desc.InputTensor.DimensionCount)
+            ),
+        ),
+        load("InputTensor", source),
+        f.convert(f.single(desc.PaddingValue), desc.OutputTensor.DataType),
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is told: macros, and constants that all elements share."""
-    period = tuple(max(2 * desc.InputTensor.Sizes[d] - 2, 1) if desc.PaddingMode == PADDING_MODE_REFLECTION else 2 * desc.InputTensor.Sizes[d] for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
-    turn = tuple(period[d] - (0 if desc.PaddingMode == PADDING_MODE_REFLECTION else 1) for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
+    period = tuple(
+        max(2 * desc.InputTensor.Sizes[d] - 2, 1)
+        if desc.PaddingMode == PADDING_MODE_REFLECTION
+        else 2 * desc.InputTensor.Sizes[d]
+        for d in range(desc.InputTensor.DimensionCount)
+    )
+    turn = tuple(
+        period[d] - (0 if desc.PaddingMode == PADDING_MODE_REFLECTION else 1)
+        for d in range(desc.InputTensor.DimensionCount)
+    )
     return Uniforms(
         switches={
             "PADDING_MODE": desc.PaddingMode,
         },
         elements={
-            "paddingValue": convert(single(desc.PaddingValue), desc.OutputTensor.DataType),
+            "paddingValue": f.convert(f.single(desc.PaddingValue), desc.OutputTensor.DataType),
         },
         arrays={
             "startPadding": desc.StartPadding,

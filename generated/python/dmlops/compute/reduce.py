@@ -4,61 +4,60 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.reduce import Reduce, Steps
-from ..elements import (
-    absolute,
-    both,
-    divide,
-    either,
-    exp,
-    is_nan,
-    larger,
-    log,
-    maximum,
-    minimum,
-    opposite,
-    sqrt,
-    where,
-)
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 STEPS: dict[str, Steps] = {
     "ARGMAX": Steps(
-        better=lambda x, y=None, z=None, count=None: either(x > y, both(is_nan(x), opposite(is_nan(y)))),
+        better=lambda x,
+        y=None,
+        z=None,
+        count=None: f.either(x > y, f.both(f.is_nan(x), f.opposite(f.is_nan(y)))),
     ),
     "ARGMIN": Steps(
-        better=lambda x, y=None, z=None, count=None: either(x < y, both(is_nan(x), opposite(is_nan(y)))),
+        better=lambda x,
+        y=None,
+        z=None,
+        count=None: f.either(x < y, f.both(f.is_nan(x), f.opposite(f.is_nan(y)))),
     ),
     "AVERAGE": Steps(
         combine=lambda x, y=None, z=None, count=None: x + y,
-        finish=lambda x, y=None, z=None, count=None: divide(x, count),
+        finish=lambda x, y=None, z=None, count=None: f.divide(x, count),
     ),
     "L1": Steps(
-        map=lambda x, y=None, z=None, count=None: absolute(x),
+        map=lambda x, y=None, z=None, count=None: f.absolute(x),
         combine=lambda x, y=None, z=None, count=None: x + y,
     ),
     "L2": Steps(
         map=lambda x, y=None, z=None, count=None: x * x,
         combine=lambda x, y=None, z=None, count=None: x + y,
-        finish=lambda x, y=None, z=None, count=None: sqrt(x),
+        finish=lambda x, y=None, z=None, count=None: f.sqrt(x),
     ),
     "LOG_SUM": Steps(
         combine=lambda x, y=None, z=None, count=None: x + y,
-        finish=lambda x, y=None, z=None, count=None: log(x),
+        finish=lambda x, y=None, z=None, count=None: f.log(x),
     ),
     "LOG_SUM_EXP": Steps(
-        shift=lambda x, y=None, z=None, count=None: larger(x, y),
-        map=lambda x, y=None, z=None, count=None: exp(x - y),
+        shift=lambda x, y=None, z=None, count=None: f.larger(x, y),
+        map=lambda x, y=None, z=None, count=None: f.exp(x - y),
         combine=lambda x, y=None, z=None, count=None: x + y,
-        move=lambda x, y=None, z=None, count=None: where(x > 0, x * exp(y - z), x),
-        finish=lambda x, y=None, z=None, count=None: log(x) + y,
+        move=lambda x, y=None, z=None, count=None: f.where(x > 0, x * f.exp(y - z), x),
+        finish=lambda x, y=None, z=None, count=None: f.log(x) + y,
     ),
     "MAX": Steps(
-        combine=lambda x, y=None, z=None, count=None: maximum(x, y),
+        combine=lambda x, y=None, z=None, count=None: f.maximum(x, y),
     ),
     "MIN": Steps(
-        combine=lambda x, y=None, z=None, count=None: minimum(x, y),
+        combine=lambda x, y=None, z=None, count=None: f.minimum(x, y),
     ),
     "MULTIPLY": Steps(
         combine=lambda x, y=None, z=None, count=None: x * y,

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What ROI_ALIGN computes. Crops regions of interest and resamples them to one common size."""
 
-# fmt: off
 from __future__ import annotations
 
 from typing import Any
@@ -10,23 +9,39 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..coordinates import align
+from .. import enums
+from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
+    Box,
+    Contracted,
     Defined,
     Evaluation,
     Kept,
+    Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     box,
     choose,
     clamp,
     entry,
+    flat,
+    greatest_of,
+    inside,
     larger,
+    least_of,
     multiplied,
+    quotient,
+    rank_of,
+    remainder,
+    sizes_of,
+    smaller,
+    total,
+    unflat,
     whole,
 )
-from ..enums import InterpolationMode, ReduceFunction
 
 
 def define(e: Evaluation) -> None:
@@ -40,7 +55,9 @@ def define(e: Evaluation) -> None:
         return e.single("ROITensor", align((r, j), desc.ROITensor.DimensionCount, 0))
 
     def factor(d: Any) -> Any:
-        return choose(d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX)))
+        return choose(
+            d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX)),
+        )
 
     def results(d: Any) -> Any:
         return entry(desc.OutputTensor.Sizes, d + 2)
@@ -49,7 +66,11 @@ def define(e: Evaluation) -> None:
         return choose(at[1] == 0, results(0), results(1))
 
     def wanted(at: Any) -> Any:
-        return choose(f.is_infinity(e.single("Lengths", at)), 0, whole(f.ceil(e.single("Lengths", at) / e.as_single(own_results(at)))))
+        return choose(
+            f.is_infinity(e.single("Lengths", at)),
+            0,
+            whole(f.ceil(e.single("Lengths", at) / e.as_single(own_results(at)))),
+        )
 
     def corners() -> Any:
         return False
@@ -70,7 +91,11 @@ def define(e: Evaluation) -> None:
         return 0.5
 
     def where(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return (e.as_single(o * samples(r, d) + s) - output_offset()) * e.single("Paces", (r, d)) + e.single("Starts", (r, d)) - input_offset()
+        return (
+            (e.as_single(o * samples(r, d) + s) - output_offset()) * e.single("Paces", (r, d))
+            + e.single("Starts", (r, d))
+            - input_offset()
+        )
 
     def size(d: Any) -> Any:
         return entry(desc.InputTensor.Sizes, d + 2)
@@ -88,13 +113,25 @@ def define(e: Evaluation) -> None:
         return entry(desc.InputTensor.Sizes, 0)
 
     def batch(r: Any) -> Any:
-        return clamp(e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)), 0, batches() - 1)
+        return clamp(
+            e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)),
+            0,
+            batches() - 1,
+        )
 
     def near(x: Any) -> Any:
         return whole(f.ceil(x - 0.5))
 
     def between(r: Any, c: Any, y: Any, x: Any) -> Any:
-        return e.sum(lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))), Range(low(y), whole(f.ceil(y)) + 1), Range(low(x), whole(f.ceil(x)) + 1)) if desc.InterpolationMode == InterpolationMode.LINEAR else e.double("InputTensor", (batch(r), c, near(y), near(x)))
+        return (
+            e.sum(
+                lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))),
+                Range(low(y), whole(f.ceil(y)) + 1),
+                Range(low(x), whole(f.ceil(x)) + 1),
+            )
+            if desc.InterpolationMode == enums.InterpolationMode.LINEAR
+            else e.double("InputTensor", (batch(r), c, near(y), near(x)))
+        )
 
     def held_in(r: Any, d: Any, o: Any, s: Any) -> Any:
         return clamp(where(r, d, o, s), 0.0, e.as_single(size(d) - 1))
@@ -103,7 +140,11 @@ def define(e: Evaluation) -> None:
         return e.as_double(f.single(desc.OutOfBoundsInputValue))
 
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
-        return choose(f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])), between(r, c, held_in(r, 0, o[0], s[0]), held_in(r, 1, o[1], s[1])), outside())
+        return choose(
+            f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])),
+            between(r, c, held_in(r, 0, o[0], s[0]), held_in(r, 1, o[1], s[1])),
+            outside(),
+        )
 
     e.tensors = {
         "Starts": Kept(
@@ -119,16 +160,23 @@ def define(e: Evaluation) -> None:
         "Samples": Kept(
             np.int64,
             sizes=lambda: (regions(), 2),
-            value=lambda at: clamp(wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput),
+            value=lambda at: clamp(
+                wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
+            ),
         ),
         "Paces": Kept(
             None,
             sizes=lambda: (regions(), 2),
-            value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at)) if not corners() else choose(own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), 0.0),
+            value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at))
+            if not corners()
+            else choose(own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), 0.0),
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))) / e.as_double(multiplied(grid(at[0]))) if desc.ReductionFunction == ReduceFunction.AVERAGE else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
+        "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])))
+        / e.as_double(multiplied(grid(at[0])))
+        if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
+        else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
     }
     e.known = {
         "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
@@ -138,8 +186,8 @@ def define(e: Evaluation) -> None:
         "max_": lambda: larger(desc.MinimumSamplesPerOutput, 1),
         "maximumSamplesPerOutput": lambda: desc.MaximumSamplesPerOutput,
         "corners": lambda: not corners(),
-        "isAverage": lambda: desc.ReductionFunction == ReduceFunction.AVERAGE,
-        "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
+        "isAverage": lambda: desc.ReductionFunction == enums.ReduceFunction.AVERAGE,
+        "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
         "batches": lambda: batches() - 1,
         "outOfBoundsInputValue": lambda: e.as_single(f.single(desc.OutOfBoundsInputValue)),
     }

@@ -4,19 +4,43 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.scatter import Scatter
-from ..coordinates import Coordinates, Load, align, wrap
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    scattered = align(at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0)  # fmt: skip
-    indexed = tuple(wrap(load("IndicesTensor", align((*scattered[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount, 0)), desc.OutputTensor.Sizes[input_start + j]) for j in range(min(index_tuple_size, 8)))  # fmt: skip
-    return align(indexed + scattered[max(desc.IndicesDimensionCount - 1, 0) :], desc.OutputTensor.DimensionCount, 0)  # fmt: skip
+    scattered = align(
+        at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0,
+    )
+    indexed = tuple(
+        wrap(
+            load(
+                "IndicesTensor",
+                align(
+                    (*scattered[: max(desc.IndicesDimensionCount - 1, 0)], j),
+                    desc.IndicesTensor.DimensionCount,
+                    0,
+                ),
+            ),
+            desc.OutputTensor.Sizes[input_start + j],
+        )
+        for j in range(min(index_tuple_size, 8))
+    )
+    return align(
+        indexed + scattered[max(desc.IndicesDimensionCount - 1, 0) :], desc.OutputTensor.DimensionCount, 0,
+    )
 
 
 MACROS = {

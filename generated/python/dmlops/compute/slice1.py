@@ -4,15 +4,33 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    return load("InputTensor", tuple(desc.InputWindowOffsets[d] + (at[d] * desc.InputWindowStrides[d] if desc.InputWindowStrides[d] > 0 else desc.InputWindowSizes[d] - 1 + at[d] * desc.InputWindowStrides[d]) for d in range(desc.InputTensor.DimensionCount)))  # fmt: skip
+    return load(
+        "InputTensor",
+        tuple(
+            desc.InputWindowOffsets[d]
+            + (
+                at[d] * desc.InputWindowStrides[d]
+                if desc.InputWindowStrides[d] > 0
+                else desc.InputWindowSizes[d] - 1 + at[d] * desc.InputWindowStrides[d]
+            )
+            for d in range(desc.InputTensor.DimensionCount)
+        ),
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

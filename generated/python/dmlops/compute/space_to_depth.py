@@ -4,18 +4,32 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from ..arithmetic import quotient, remainder
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     channels = desc.InputTensor.Sizes[1]
     place = at[1] // channels
-    return load("InputTensor", (at[0], at[1] % channels, at[2] * desc.BlockSize + quotient(place, desc.BlockSize), at[3] * desc.BlockSize + remainder(place, desc.BlockSize)))  # fmt: skip
+    return load(
+        "InputTensor",
+        (
+            at[0],
+            at[1] % channels,
+            at[2] * desc.BlockSize + quotient(place, desc.BlockSize),
+            at[3] * desc.BlockSize + remainder(place, desc.BlockSize),
+        ),
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

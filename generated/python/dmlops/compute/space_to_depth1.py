@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from ..arithmetic import quotient, remainder
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..enums import DepthSpaceOrder
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
-DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = DepthSpaceOrder.DEPTH_COLUMN_ROW
+DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -20,7 +25,15 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     area = desc.BlockSize * desc.BlockSize
     channel = at[1] % channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else quotient(at[1], area)
     place = at[1] // channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else remainder(at[1], area)
-    return load("InputTensor", (at[0], channel, at[2] * desc.BlockSize + quotient(place, desc.BlockSize), at[3] * desc.BlockSize + remainder(place, desc.BlockSize)))  # fmt: skip
+    return load(
+        "InputTensor",
+        (
+            at[0],
+            channel,
+            at[2] * desc.BlockSize + quotient(place, desc.BlockSize),
+            at[3] * desc.BlockSize + remainder(place, desc.BlockSize),
+        ),
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

@@ -4,14 +4,22 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, replace
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
-    """The element of OutputTensors at a coordinate of one of OutputTensors; `load` gives those of other tensors."""
+    """The element of OutputTensors at a coordinate of one of OutputTensors; `load` gives those of other
+    tensors."""
     start = sum(desc.OutputTensors[i].Sizes[desc.Axis] for i in range(index))
     return load("InputTensor", replace(at, desc.Axis, at[desc.Axis] + start))
 

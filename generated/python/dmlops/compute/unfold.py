@@ -2,13 +2,46 @@
 # SPDX-License-Identifier: MIT
 """What UNFOLD computes. Copies every position of a sliding window into a column of its own."""
 
-# fmt: off
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import elements as f
-from ..definition import Defined, Evaluation, Pass, Shader, choose, entry, inside, quotient, unflat
+from .. import enums
+from ..coordinates import align, replace, wrap
+from ..definition import (
+    Attention,
+    Box,
+    Contracted,
+    Defined,
+    Evaluation,
+    Kept,
+    Keyed,
+    Pass,
+    Range,
+    Rows,
+    Shader,
+    box,
+    choose,
+    clamp,
+    entry,
+    flat,
+    greatest_of,
+    inside,
+    larger,
+    least_of,
+    multiplied,
+    quotient,
+    rank_of,
+    remainder,
+    sizes_of,
+    smaller,
+    total,
+    unflat,
+    whole,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -16,13 +49,22 @@ def define(e: Evaluation) -> None:
     desc: Any = e.desc
 
     def padded_sizes() -> Any:
-        return tuple(entry(desc.InputTensor.Sizes, d + 2) + entry(desc.StartPadding, d) + entry(desc.EndPadding, d) for d in range(len(desc.StartPadding)))
+        return tuple(
+            entry(desc.InputTensor.Sizes, d + 2) + entry(desc.StartPadding, d) + entry(desc.EndPadding, d)
+            for d in range(len(desc.StartPadding))
+        )
 
     def window_extents() -> Any:
-        return tuple(entry(desc.Dilations, d) * (entry(desc.WindowSizes, d) - 1) + 1 for d in range(len(desc.WindowSizes)))
+        return tuple(
+            entry(desc.Dilations, d) * (entry(desc.WindowSizes, d) - 1) + 1
+            for d in range(len(desc.WindowSizes))
+        )
 
     def blocks_per_dimension() -> Any:
-        return tuple(quotient(entry(padded_sizes(), d) - entry(window_extents(), d), entry(desc.Strides, d)) + 1 for d in range(len(desc.Strides)))
+        return tuple(
+            quotient(entry(padded_sizes(), d) - entry(window_extents(), d), entry(desc.Strides, d)) + 1
+            for d in range(len(desc.Strides))
+        )
 
     def block(at: Any) -> Any:
         return unflat(at[2], blocks_per_dimension())
@@ -31,10 +73,19 @@ def define(e: Evaluation) -> None:
         return unflat(at[1], desc.InputTensor.Sizes[1:2] + desc.WindowSizes)
 
     def place(at: Any) -> Any:
-        return tuple(entry(block(at), d) * entry(desc.Strides, d) + entry(entry2(at), d + 1) * entry(desc.Dilations, d) - entry(desc.StartPadding, d) for d in range(desc.DimensionCount))
+        return tuple(
+            entry(block(at), d) * entry(desc.Strides, d)
+            + entry(entry2(at), d + 1) * entry(desc.Dilations, d)
+            - entry(desc.StartPadding, d)
+            for d in range(desc.DimensionCount)
+        )
 
     e.outputs = {
-        "OutputTensor": lambda at: choose(inside(place(at), desc.InputTensor.Sizes[2:]), e.element("InputTensor", (at[0], entry(entry2(at), 0), *place(at))), f.convert(0, desc.InputTensor.DataType)),
+        "OutputTensor": lambda at: choose(
+            inside(place(at), desc.InputTensor.Sizes[2:]),
+            e.element("InputTensor", (at[0], entry(entry2(at), 0), *place(at))),
+            f.convert(0, desc.InputTensor.DataType),
+        ),
     }
     e.known = {
         "blocksPerDimension": lambda: blocks_per_dimension(),

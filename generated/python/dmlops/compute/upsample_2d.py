@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from ..arithmetic import quotient, remainder
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, replace
-from ..elements import convert, divide, maximum, minimum, where
-from ..enums import InterpolationMode
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
-INTERPOLATION_MODE_LINEAR = InterpolationMode.LINEAR
+INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -22,16 +26,35 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     width = desc.InputTensor.DimensionCount - 1
     right = 2 * remainder(at[width], desc.ScaleSize.Width) + 1 - desc.ScaleSize.Width
     row = quotient(at[height], desc.ScaleSize.Height)
-    top = row - (where(down < 0, 1, 0))
-    upper = replace(at, height, maximum(top, 0))
+    top = row - (f.where(down < 0, 1, 0))
+    upper = replace(at, height, f.maximum(top, 0))
     column = quotient(at[width], desc.ScaleSize.Width)
-    left = column - (where(right < 0, 1, 0))
-    before = maximum(left, 0)
-    after_weight = divide(convert(right + (where(right < 0, 2 * desc.ScaleSize.Width, 0)), desc.InputTensor.DataType), convert(2 * desc.ScaleSize.Width, desc.InputTensor.DataType))  # fmt: skip
-    after = minimum(left + 1, desc.InputTensor.Sizes[width] - 1)
-    lower_weight = divide(convert(down + (where(down < 0, 2 * desc.ScaleSize.Height, 0)), desc.InputTensor.DataType), convert(2 * desc.ScaleSize.Height, desc.InputTensor.DataType))  # fmt: skip
-    lower = replace(at, height, minimum(top + 1, desc.InputTensor.Sizes[height] - 1))
-    return (1 - lower_weight) * ((1 - after_weight) * load("InputTensor", replace(upper, width, before)) + after_weight * load("InputTensor", replace(upper, width, after))) + lower_weight * ((1 - after_weight) * load("InputTensor", replace(lower, width, before)) + after_weight * load("InputTensor", replace(lower, width, after))) if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else load("InputTensor", replace(replace(at, height, row), width, column))  # fmt: skip
+    left = column - (f.where(right < 0, 1, 0))
+    before = f.maximum(left, 0)
+    after_weight = f.divide(
+        f.convert(right + (f.where(right < 0, 2 * desc.ScaleSize.Width, 0)), desc.InputTensor.DataType),
+        f.convert(2 * desc.ScaleSize.Width, desc.InputTensor.DataType),
+    )
+    after = f.minimum(left + 1, desc.InputTensor.Sizes[width] - 1)
+    lower_weight = f.divide(
+        f.convert(down + (f.where(down < 0, 2 * desc.ScaleSize.Height, 0)), desc.InputTensor.DataType),
+        f.convert(2 * desc.ScaleSize.Height, desc.InputTensor.DataType),
+    )
+    lower = replace(at, height, f.minimum(top + 1, desc.InputTensor.Sizes[height] - 1))
+    return (
+        (1 - lower_weight)
+        * (
+            (1 - after_weight) * load("InputTensor", replace(upper, width, before))
+            + after_weight * load("InputTensor", replace(upper, width, after))
+        )
+        + lower_weight
+        * (
+            (1 - after_weight) * load("InputTensor", replace(lower, width, before))
+            + after_weight * load("InputTensor", replace(lower, width, after))
+        )
+        if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
+        else load("InputTensor", replace(replace(at, height, row), width, column))
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

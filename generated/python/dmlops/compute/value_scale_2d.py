@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from ..arithmetic import as_float
+from .. import elements as f
+from .. import enums
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load
-from ..elements import scaled, single, where
+from ..coordinates import Coordinates, Load, align, replace, wrap
+from ..enums import BITS, SIGNED
+from ..fused import activated, activation_parameter, activation_type
+from ..tensor import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -17,8 +22,8 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     first = as_float(desc.Bias[0])
     second = as_float(desc.Bias[1]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
     third = as_float(desc.Bias[2]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
-    added = where(at[1] == 0, first, where(at[1] == 1, second, third))
-    return scaled(load("InputTensor", at), single(desc.Scale), added)
+    added = f.where(at[1] == 0, first, f.where(at[1] == 1, second, third))
+    return f.scaled(load("InputTensor", at), f.single(desc.Scale), added)
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -28,7 +33,7 @@ def uniforms(desc: Any) -> Uniforms:
     third = as_float(desc.Bias[2]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
     return Uniforms(
         scalars={
-            "scale": single(desc.Scale),
+            "scale": f.single(desc.Scale),
             "first": first,
             "second": second,
             "third": third,

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -40,7 +43,7 @@ class ActivationHardmax1(Description):
     AxisCount (UINT): How many axes there are.
     Axes (UINT array): The dimensions whose elements belong together.
 
-    Rules: DML-ACTIVATION_HARDMAX1-same-rank, DML-ACTIVATION_HARDMAX1-axes-range,
+    Rules: DML-ACTIVATION_HARDMAX1-axes-range, DML-ACTIVATION_HARDMAX1-same-rank,
     DML-ACTIVATION_HARDMAX1-same-type, DML-ACTIVATION_HARDMAX1-same-sizes.
 
     Advice: DML-ACTIVATION_HARDMAX1-axis-count.
@@ -56,16 +59,16 @@ class ActivationHardmax1(Description):
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_HARDMAX1-same-rank", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-axes-range", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-axis-count", "ours", advice=True),
+        Rule("DML-ACTIVATION_HARDMAX1-same-rank", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-same-type", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ACTIVATION_HARDMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ACTIVATION_HARDMAX1-axes-range": "Axes InputTensor.DimensionCount",
         "DML-ACTIVATION_HARDMAX1-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-ACTIVATION_HARDMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ACTIVATION_HARDMAX1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-ACTIVATION_HARDMAX1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
     }
@@ -78,7 +81,9 @@ class ActivationHardmax1(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_5_1,
         FeatureLevel.LEVEL_6_4: _SINCE_5_1,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_5_1,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_5_1,
+    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
@@ -101,10 +106,13 @@ class ActivationHardmax1(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(AxisCount) is int
             and type(Axes) is tuple and INTEGERS(map(type, Axes))
-        ):  # fmt: skip
+        ):
             settle(new, ActivationHardmax1)
         new.__class__ = ActivationHardmax1
         made: ActivationHardmax1 = new
@@ -135,7 +143,7 @@ class ActivationHardmax1(Description):
             and 0 <= axis_count <= 4294967295
             and len(axes) == self.AxisCount
             and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -156,7 +164,7 @@ class ActivationHardmax1(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ACTIVATION_HARDMAX1-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -164,7 +172,8 @@ class ActivationHardmax1(Description):
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if violations:
@@ -178,17 +187,22 @@ class ActivationHardmax1(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ACTIVATION_HARDMAX1-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
-                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
+                hint = (
+                    f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
+                    if axes[i] >= 2147483648
+                    else ""
+                )
                 violations.append(
                     Violation(
                         "DML-ACTIVATION_HARDMAX1-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
+                        f"{input_tensor_rank}{hint}",
                     )
                 )
                 break
@@ -198,7 +212,9 @@ class ActivationHardmax1(Description):
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ACTIVATION_HARDMAX1-same-sizes
@@ -207,7 +223,8 @@ class ActivationHardmax1(Description):
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -222,12 +239,17 @@ class ActivationHardmax1(Description):
         input_tensor_rank = input_tensor.DimensionCount
         # DML-ACTIVATION_HARDMAX1-axis-count
         if axis_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
+                if axis_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (an axis counts once){hint}",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
+                    f"{input_tensor_rank} (an axis counts once){hint}",
                 )
             )
         return violations
@@ -235,7 +257,8 @@ class ActivationHardmax1(Description):
     def infer(self) -> ActivationHardmax1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,21 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsFloat, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import as_float
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-FEATURE_LEVEL_LEVEL_6_4 = FeatureLevel.LEVEL_6_4
+FEATURE_LEVEL_LEVEL_6_4 = enums.FeatureLevel.LEVEL_6_4
 _ROW_1 = Support(
     (4,),
     (
@@ -129,9 +131,12 @@ class ActivationSoftplus(Description):
         new._state = 0
         if not (
             (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Steepness) is float
-        ):  # fmt: skip
+        ):
             settle(new, ActivationSoftplus)
         new.__class__ = ActivationSoftplus
         made: ActivationSoftplus = new
@@ -159,7 +164,7 @@ class ActivationSoftplus(Description):
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -180,7 +185,7 @@ class ActivationSoftplus(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ACTIVATION_SOFTPLUS-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -188,7 +193,8 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-ACTIVATION_SOFTPLUS-steepness-range
@@ -197,7 +203,8 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need "
+                    "feature level 6.4)",
                 )
             )
         if violations:
@@ -211,7 +218,7 @@ class ActivationSoftplus(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ACTIVATION_SOFTPLUS-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -219,7 +226,9 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ACTIVATION_SOFTPLUS-same-sizes
@@ -228,7 +237,8 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -244,7 +254,8 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need "
+                    "feature level 6.4)",
                 )
             )
         return violations
@@ -252,7 +263,8 @@ class ActivationSoftplus(Description):
     def infer(self) -> ActivationSoftplus:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

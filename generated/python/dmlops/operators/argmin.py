@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, AxisDirection, FeatureLevel, TensorDataType
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -71,7 +73,8 @@ class Argmin(Description):
     """Finds the index of the smallest value along one or more axes.
 
     InputTensor (input tensor): The values to compare.
-    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major order.
+    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major
+        order.
     AxisCount (UINT): How many axes are reduced.
     Axes (UINT array): The dimensions to reduce.
     AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
@@ -126,7 +129,7 @@ class Argmin(Description):
     OutputTensor: TensorDesc
     AxisCount: int
     Axes: tuple[int, ...]
-    AxisDirection: AxisDirection
+    AxisDirection: enums.AxisDirection
 
     def __new__(
         cls,
@@ -146,11 +149,14 @@ class Argmin(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(AxisCount) is int
             and type(Axes) is tuple and INTEGERS(map(type, Axes))
             and type(AxisDirection) is enums.AxisDirection
-        ):  # fmt: skip
+        ):
             settle(new, Argmin)
         new.__class__ = Argmin
         made: Argmin = new
@@ -182,8 +188,8 @@ class Argmin(Description):
             and 0 <= axis_count <= 4294967295
             and len(axes) == self.AxisCount
             and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
-            and type(axis_direction) is AxisDirection
-        )  # fmt: skip
+            and type(axis_direction) is enums.AxisDirection
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -204,7 +210,7 @@ class Argmin(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ARGMIN-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -212,7 +218,8 @@ class Argmin(Description):
                 Violation(
                     "DML-ARGMIN-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if violations:
@@ -226,18 +233,26 @@ class Argmin(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
-        reduced_sizes = tuple(1 if any(axes[i] == d for i in range(len(axes))) else input_tensor_sizes[d] for d in range(input_tensor_rank))  # fmt: skip
+        reduced_sizes = tuple(
+            1 if any(axes[i] == d for i in range(len(axes))) else input_tensor_sizes[d]
+            for d in range(input_tensor_rank)
+        )
         # DML-ARGMIN-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
-                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
+                hint = (
+                    f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
+                    if axes[i] >= 2147483648
+                    else ""
+                )
                 violations.append(
                     Violation(
                         "DML-ARGMIN-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
+                        f"{input_tensor_rank}{hint}",
                     )
                 )
                 break
@@ -247,7 +262,8 @@ class Argmin(Description):
                 Violation(
                     "DML-ARGMIN-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} (reduced dimensions have size 1)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} "
+                    "(reduced dimensions have size 1)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -262,12 +278,17 @@ class Argmin(Description):
         input_tensor_rank = input_tensor.DimensionCount
         # DML-ARGMIN-axis-count
         if axis_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
+                if axis_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ARGMIN-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once){hint}",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
+                    f"{input_tensor_rank} (a dimension is reduced once){hint}",
                 )
             )
         return violations
@@ -275,7 +296,8 @@ class Argmin(Description):
     def infer(self) -> Argmin:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -283,7 +305,10 @@ class Argmin(Description):
         axes = given(self, "Axes")
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
-        reduced_sizes = tuple(1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d) for d in range(input_tensor_rank))  # fmt: skip
+        reduced_sizes = tuple(
+            1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d)
+            for d in range(input_tensor_rank)
+        )
         completed = Argmin(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

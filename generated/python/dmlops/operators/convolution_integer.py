@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -70,18 +72,21 @@ class ConvolutionInteger(Description):
 
     InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
     InputZeroPointTensor (input tensor, optional): What to subtract from the input, one value; 0 if absent.
-    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial dimensions.
-    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for each output channel; 0 if absent.
+    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial
+        dimensions.
+    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for
+        each output channel; 0 if absent.
     OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
     DimensionCount (UINT): How many spatial dimensions there are, all but batch and channel.
     Strides (UINT array): Steps of the filter, in elements.
     Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
     StartPadding (UINT array): Elements before the input that stand for 0.
     EndPadding (UINT array): Elements after the input that stand for 0.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
+        for a depthwise convolution.
 
-    Rules: DML-CONVOLUTION_INTEGER-dimension-count, DML-CONVOLUTION_INTEGER-group-count,
-    DML-CONVOLUTION_INTEGER-strides, DML-CONVOLUTION_INTEGER-dilations,
+    Rules: DML-CONVOLUTION_INTEGER-dimension-count, DML-CONVOLUTION_INTEGER-group-count-range,
+    DML-CONVOLUTION_INTEGER-strides-range, DML-CONVOLUTION_INTEGER-dilations-range,
     DML-CONVOLUTION_INTEGER-same-type-input-zero-point,
     DML-CONVOLUTION_INTEGER-same-type-filter-zero-point, DML-CONVOLUTION_INTEGER-filter-groups,
     DML-CONVOLUTION_INTEGER-input-channels, DML-CONVOLUTION_INTEGER-filter-fits,
@@ -107,9 +112,9 @@ class ConvolutionInteger(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION_INTEGER-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-group-count", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-strides", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-dilations", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-group-count-range", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-strides-range", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-dilations-range", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-filter-groups", "docs"),
@@ -124,20 +129,37 @@ class ConvolutionInteger(Description):
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CONVOLUTION_INTEGER-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-CONVOLUTION_INTEGER-group-count": "GroupCount",
-        "DML-CONVOLUTION_INTEGER-strides": "Strides",
-        "DML-CONVOLUTION_INTEGER-dilations": "Dilations",
-        "DML-CONVOLUTION_INTEGER-same-type-input-zero-point": "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
-        "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point": "FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
+        "DML-CONVOLUTION_INTEGER-group-count-range": "GroupCount",
+        "DML-CONVOLUTION_INTEGER-strides-range": "Strides",
+        "DML-CONVOLUTION_INTEGER-dilations-range": "Dilations",
+        "DML-CONVOLUTION_INTEGER-same-type-input-zero-point": (
+            "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType"
+        ),
+        "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point": (
+            "FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType"
+        ),
         "DML-CONVOLUTION_INTEGER-filter-groups": "FilterTensor.Sizes GroupCount",
         "DML-CONVOLUTION_INTEGER-input-channels": "FilterTensor.Sizes GroupCount InputTensor.Sizes",
-        "DML-CONVOLUTION_INTEGER-filter-fits": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding",
-        "DML-CONVOLUTION_INTEGER-input-zero-point-sizes": "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
-        "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes": "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount FilterZeroPointTensor.Sizes",
+        "DML-CONVOLUTION_INTEGER-filter-fits": (
+            "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+            "StartPadding"
+        ),
+        "DML-CONVOLUTION_INTEGER-input-zero-point-sizes": (
+            "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes"
+        ),
+        "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes": (
+            "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount "
+            "FilterZeroPointTensor.Sizes"
+        ),
         "DML-CONVOLUTION_INTEGER-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-CONVOLUTION_INTEGER-output-channels": "FilterTensor.Sizes OutputTensor.Sizes",
-        "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output": "FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-CONVOLUTION_INTEGER-same-rank-zero-points": "FilterZeroPointTensor FilterZeroPointTensor.DimensionCount InputZeroPointTensor InputZeroPointTensor.DimensionCount",
+        "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output": (
+            "FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
+        "DML-CONVOLUTION_INTEGER-same-rank-zero-points": (
+            "FilterZeroPointTensor FilterZeroPointTensor.DimensionCount InputZeroPointTensor "
+            "InputZeroPointTensor.DimensionCount"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -201,17 +223,26 @@ class ConvolutionInteger(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (InputZeroPointTensor is None or (type(InputZeroPointTensor) is TensorDesc and InputZeroPointTensor._state != WRONG_TYPE))
+            and (
+                InputZeroPointTensor is None
+                or (type(InputZeroPointTensor) is TensorDesc and InputZeroPointTensor._state != WRONG_TYPE)
+            )
             and type(FilterTensor) is TensorDesc and FilterTensor._state != WRONG_TYPE
-            and (FilterZeroPointTensor is None or (type(FilterZeroPointTensor) is TensorDesc and FilterZeroPointTensor._state != WRONG_TYPE))
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                FilterZeroPointTensor is None
+                or (type(FilterZeroPointTensor) is TensorDesc and FilterZeroPointTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(DimensionCount) is int
             and type(Strides) is tuple and INTEGERS(map(type, Strides))
             and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
             and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
             and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
             and type(GroupCount) is int
-        ):  # fmt: skip
+        ):
             settle(new, ConvolutionInteger)
         new.__class__ = ConvolutionInteger
         made: ConvolutionInteger = new
@@ -240,14 +271,31 @@ class ConvolutionInteger(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         group_count = self.GroupCount
-        if self._state or input_tensor is None or filter_tensor is None or output_tensor is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or filter_tensor is None
+            or output_tensor is None
+            or strides is None
+            or dilations is None
+            or start_padding is None
+            or end_padding is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_zero_point_tensor is None or input_zero_point_tensor._state & SOUND_INPUT or is_sound(input_zero_point_tensor, True))
+            and (
+                input_zero_point_tensor is None
+                or input_zero_point_tensor._state & SOUND_INPUT
+                or is_sound(input_zero_point_tensor, True)
+            )
             and (filter_tensor._state & SOUND_INPUT or is_sound(filter_tensor, True))
-            and (filter_zero_point_tensor is None or filter_zero_point_tensor._state & SOUND_INPUT or is_sound(filter_zero_point_tensor, True))
+            and (
+                filter_zero_point_tensor is None
+                or filter_zero_point_tensor._state & SOUND_INPUT
+                or is_sound(filter_zero_point_tensor, True)
+            )
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(strides) == self.DimensionCount
@@ -259,7 +307,7 @@ class ConvolutionInteger(Description):
             and len(end_padding) == self.DimensionCount
             and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
             and 0 <= group_count <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -293,9 +341,12 @@ class ConvolutionInteger(Description):
             input_tensor_rank not in input_tensor_ranks
             or (input_zero_point_tensor and input_zero_point_tensor_rank not in input_zero_point_tensor_ranks)
             or filter_tensor_rank not in filter_tensor_ranks
-            or (filter_zero_point_tensor and filter_zero_point_tensor_rank not in filter_zero_point_tensor_ranks)
+            or (
+                filter_zero_point_tensor
+                and filter_zero_point_tensor_rank not in filter_zero_point_tensor_ranks
+            )
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-CONVOLUTION_INTEGER-dimension-count
         if dimension_count != input_tensor_rank - 2:
@@ -303,14 +354,16 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
+                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and "
+                    "channel are spatial)",
                 )
             )
-        # DML-CONVOLUTION_INTEGER-group-count
+        # DML-CONVOLUTION_INTEGER-group-count-range
         if group_count < 1:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION_INTEGER-group-count",
+                    "DML-CONVOLUTION_INTEGER-group-count-range",
                     "GroupCount",
                     f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
@@ -321,7 +374,8 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
                     "FilterTensor.DimensionCount",
-                    f"FilterTensor.DimensionCount is {filter_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"FilterTensor.DimensionCount is {filter_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -329,16 +383,21 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-CONVOLUTION_INTEGER-same-rank-zero-points
-        if (input_zero_point_tensor is not None and filter_zero_point_tensor is not None) and filter_zero_point_tensor_rank != input_zero_point_tensor_rank:  # fmt: skip
+        if (
+            (input_zero_point_tensor is not None and filter_zero_point_tensor is not None)
+            and filter_zero_point_tensor_rank != input_zero_point_tensor_rank
+        ):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-rank-zero-points",
                     "FilterZeroPointTensor.DimensionCount",
-                    f"FilterZeroPointTensor.DimensionCount is {filter_zero_point_tensor_rank}; it must equal InputZeroPointTensor.DimensionCount, {input_zero_point_tensor_rank}",
+                    f"FilterZeroPointTensor.DimensionCount is {filter_zero_point_tensor_rank}; it must "
+                    f"equal InputZeroPointTensor.DimensionCount, {input_zero_point_tensor_rank}",
                 )
             )
         if violations:
@@ -354,53 +413,76 @@ class ConvolutionInteger(Description):
         if (
             not sound
             or input_tensor_data_type not in input_tensor_types
-            or (input_zero_point_tensor and input_zero_point_tensor_data_type not in input_zero_point_tensor_types)
+            or (
+                input_zero_point_tensor
+                and input_zero_point_tensor_data_type not in input_zero_point_tensor_types
+            )
             or filter_tensor_data_type not in filter_tensor_types
-            or (filter_zero_point_tensor and filter_zero_point_tensor_data_type not in filter_zero_point_tensor_types)
+            or (
+                filter_zero_point_tensor
+                and filter_zero_point_tensor_data_type not in filter_zero_point_tensor_types
+            )
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         output_channel_count = filter_tensor_sizes[0]
-        dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
-        # DML-CONVOLUTION_INTEGER-strides
+        dilated_filter_sizes = tuple(
+            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(input_tensor_rank - 2)
+        )
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(input_tensor_rank - 2)
+        )
+        # DML-CONVOLUTION_INTEGER-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION_INTEGER-strides",
+                        "DML-CONVOLUTION_INTEGER-strides-range",
                         "Strides",
                         f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
-        # DML-CONVOLUTION_INTEGER-dilations
+        # DML-CONVOLUTION_INTEGER-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
                 violations.append(
                     Violation(
-                        "DML-CONVOLUTION_INTEGER-dilations",
+                        "DML-CONVOLUTION_INTEGER-dilations-range",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
+                        "filter element to the next)",
                     )
                 )
                 break
         # DML-CONVOLUTION_INTEGER-same-type-input-zero-point
-        if input_zero_point_tensor is not None and input_zero_point_tensor_data_type != input_tensor_data_type:  # fmt: skip
+        if (
+            input_zero_point_tensor is not None
+            and input_zero_point_tensor_data_type != input_tensor_data_type
+        ):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-type-input-zero-point",
                     "InputZeroPointTensor.DataType",
-                    f"InputZeroPointTensor.DataType is {name_of(TensorDataType, input_zero_point_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "InputZeroPointTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, input_zero_point_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-CONVOLUTION_INTEGER-same-type-filter-zero-point
-        if filter_zero_point_tensor is not None and filter_zero_point_tensor_data_type != filter_tensor_data_type:  # fmt: skip
+        if (
+            filter_zero_point_tensor is not None
+            and filter_zero_point_tensor_data_type != filter_tensor_data_type
+        ):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point",
                     "FilterZeroPointTensor.DataType",
-                    f"FilterZeroPointTensor.DataType is {name_of(TensorDataType, filter_zero_point_tensor_data_type)}; it must equal FilterTensor.DataType, {name_of(TensorDataType, filter_tensor_data_type)}",
+                    "FilterZeroPointTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, filter_zero_point_tensor_data_type)}; it must equal "
+                    f"FilterTensor.DataType, {name_of(enums.TensorDataType, filter_tensor_data_type)}",
                 )
             )
         # DML-CONVOLUTION_INTEGER-filter-groups
@@ -409,16 +491,20 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-filter-groups",
                     "FilterTensor.Sizes",
-                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of GroupCount, {group_count} (each group has as many filters)",
+                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of "
+                    f"GroupCount, {group_count} (each group has as many filters)",
                 )
             )
         # DML-CONVOLUTION_INTEGER-input-channels
         if entry(input_tensor_sizes, 1) != entry(filter_tensor_sizes, 1) * group_count:
+            number1 = saturate(entry(filter_tensor_sizes, 1) * group_count)
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-input-channels",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {saturate(entry(filter_tensor_sizes, 1) * group_count)} (the filters of all groups cover the input's channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal "
+                    f"FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), "
+                    f"{number1} (the filters of all groups cover the input's channels)",
                 )
             )
         # DML-CONVOLUTION_INTEGER-filter-fits
@@ -428,7 +514,12 @@ class ConvolutionInteger(Description):
                     Violation(
                         "DML-CONVOLUTION_INTEGER-filter-fits",
                         "InputTensor.DimensionCount",
-                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}) is {entry(padded_sizes, d)}; it must be at least (FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the filter lies within the padded input)",
+                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + "
+                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
+                        f"({entry(end_padding, d)}) is {entry(padded_sizes, d)}; it must be at least "
+                        f"(FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x "
+                        f"Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the "
+                        "filter lies within the padded input)",
                     )
                 )
                 break
@@ -439,26 +530,41 @@ class ConvolutionInteger(Description):
                     Violation(
                         "DML-CONVOLUTION_INTEGER-input-zero-point-sizes",
                         "InputZeroPointTensor.Sizes",
-                        f"InputZeroPointTensor.Sizes[{d}] is {input_zero_point_tensor_sizes[d]}; it must equal 1",
+                        f"InputZeroPointTensor.Sizes[{d}] is {input_zero_point_tensor_sizes[d]}; it must "
+                        "equal 1",
                     )
                 )
                 break
         # DML-CONVOLUTION_INTEGER-filter-zero-point-sizes
-        if filter_zero_point_tensor is not None and entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1)) not in (1, output_channel_count):  # fmt: skip
+        if (
+            filter_zero_point_tensor is not None
+            and entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))
+            not
+            in (1, output_channel_count)
+        ):
+            number1 = min(filter_zero_point_tensor_rank - 1, 1)
+            number2 = entry(filter_zero_point_tensor_sizes, number1)
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
                     "FilterZeroPointTensor.Sizes",
-                    f"FilterZeroPointTensor.Sizes[{min(filter_zero_point_tensor_rank - 1, 1)}] is {entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))}; it must be 1 or FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or one for each output channel)",
+                    f"FilterZeroPointTensor.Sizes[{number1}] is {number2}; it must be 1 or "
+                    f"FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or one for "
+                    "each output channel)",
                 )
             )
         for d in range(filter_zero_point_tensor_rank):
-            if d != min(filter_zero_point_tensor_rank - 1, 1) and filter_zero_point_tensor is not None and filter_zero_point_tensor_sizes[d] != 1:  # fmt: skip
+            if (
+                d != min(filter_zero_point_tensor_rank - 1, 1)
+                and filter_zero_point_tensor is not None
+                and filter_zero_point_tensor_sizes[d] != 1
+            ):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
                         "FilterZeroPointTensor.Sizes",
-                        f"FilterZeroPointTensor.Sizes[{d}] is {filter_zero_point_tensor_sizes[d]}; it must equal 1 (one for the whole filter, or one for each output channel)",
+                        f"FilterZeroPointTensor.Sizes[{d}] is {filter_zero_point_tensor_sizes[d]}; it must "
+                        "equal 1 (one for the whole filter, or one for each output channel)",
                     )
                 )
                 break
@@ -468,7 +574,8 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-output-batches",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
+                    f"InputTensor.Sizes[0], {input_tensor_sizes[0]}",
                 )
             )
         # DML-CONVOLUTION_INTEGER-output-channels
@@ -477,7 +584,8 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-output-channels",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[0], {output_channel_count}",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal "
+                    f"FilterTensor.Sizes[0], {output_channel_count}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -485,7 +593,8 @@ class ConvolutionInteger(Description):
     def infer(self) -> ConvolutionInteger:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -499,9 +608,18 @@ class ConvolutionInteger(Description):
         filter_tensor_sizes = filter_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
         output_channel_count = entry(filter_tensor_sizes, 0)
-        dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
-        spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
+        dilated_filter_sizes = tuple(
+            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(input_tensor_rank - 2)
+        )
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(input_tensor_rank - 2)
+        )
+        spatial_sizes = tuple(
+            quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1
+            for d in range(input_tensor_rank - 2)
+        )
         output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
         completed = ConvolutionInteger(
             InputTensor=self.InputTensor,

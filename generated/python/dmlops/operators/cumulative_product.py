@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, AxisDirection, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -68,11 +71,13 @@ class CumulativeProduct(Description):
     InputTensor (input tensor): The factors.
     OutputTensor (output tensor): The products of the factors so far.
     Axis (UINT): The dimension to go along.
-    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
-    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first is 1.
+    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other
+        way, DECREASING.
+    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first
+        is 1.
 
-    Rules: DML-CUMULATIVE_PRODUCT-same-rank, DML-CUMULATIVE_PRODUCT-axis-range,
-    DML-CUMULATIVE_PRODUCT-same-type, DML-CUMULATIVE_PRODUCT-same-sizes.
+    Rules: DML-CUMULATIVE_PRODUCT-same-rank, DML-CUMULATIVE_PRODUCT-same-type,
+    DML-CUMULATIVE_PRODUCT-same-sizes, DML-CUMULATIVE_PRODUCT-axis-range.
     """
 
     OPERATOR: ClassVar[str] = "CUMULATIVE_PRODUCT"
@@ -88,15 +93,15 @@ class CumulativeProduct(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CUMULATIVE_PRODUCT-same-rank", "docs"),
-        Rule("DML-CUMULATIVE_PRODUCT-axis-range", "docs"),
         Rule("DML-CUMULATIVE_PRODUCT-same-type", "docs"),
         Rule("DML-CUMULATIVE_PRODUCT-same-sizes", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-axis-range", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CUMULATIVE_PRODUCT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-CUMULATIVE_PRODUCT-axis-range": "Axis InputTensor.DimensionCount",
         "DML-CUMULATIVE_PRODUCT-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-CUMULATIVE_PRODUCT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-CUMULATIVE_PRODUCT-axis-range": "Axis InputTensor.DimensionCount",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
@@ -120,7 +125,7 @@ class CumulativeProduct(Description):
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
     Axis: int
-    AxisDirection: AxisDirection
+    AxisDirection: enums.AxisDirection
     HasExclusiveProduct: bool
 
     def __new__(
@@ -141,11 +146,14 @@ class CumulativeProduct(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
             and type(AxisDirection) is enums.AxisDirection
             and type(HasExclusiveProduct) in (bool, int)
-        ):  # fmt: skip
+        ):
             settle(new, CumulativeProduct)
         new.__class__ = CumulativeProduct
         made: CumulativeProduct = new
@@ -175,9 +183,9 @@ class CumulativeProduct(Description):
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
-            and type(axis_direction) is AxisDirection
+            and type(axis_direction) is enums.AxisDirection
             and -2147483648 <= has_exclusive_product <= 2147483647
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -198,7 +206,7 @@ class CumulativeProduct(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-CUMULATIVE_PRODUCT-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -206,17 +214,23 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-CUMULATIVE_PRODUCT-axis-range
         if axis >= input_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -230,7 +244,7 @@ class CumulativeProduct(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-CUMULATIVE_PRODUCT-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -238,7 +252,9 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-CUMULATIVE_PRODUCT-same-sizes
@@ -247,7 +263,8 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -255,7 +272,8 @@ class CumulativeProduct(Description):
     def infer(self) -> CumulativeProduct:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -141,9 +143,12 @@ class DepthToSpace(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(BlockSize) is int
-        ):  # fmt: skip
+        ):
             settle(new, DepthToSpace)
         new.__class__ = DepthToSpace
         made: DepthToSpace = new
@@ -171,7 +176,7 @@ class DepthToSpace(Description):
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= block_size <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -192,7 +197,7 @@ class DepthToSpace(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-DEPTH_TO_SPACE-block-size-range
         if block_size < 1:
@@ -214,7 +219,7 @@ class DepthToSpace(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-DEPTH_TO_SPACE-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -222,7 +227,9 @@ class DepthToSpace(Description):
                 Violation(
                     "DML-DEPTH_TO_SPACE-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-DEPTH_TO_SPACE-channels-divisible
@@ -231,16 +238,33 @@ class DepthToSpace(Description):
                 Violation(
                     "DML-DEPTH_TO_SPACE-channels-divisible",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must be a multiple of BlockSize ({block_size}) x BlockSize ({block_size}), {saturate(block_size * block_size)} (a block takes that many channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must be a multiple of "
+                    f"BlockSize ({block_size}) x BlockSize ({block_size}), "
+                    f"{saturate(block_size * block_size)} (a block takes that many channels)",
                 )
             )
         # DML-DEPTH_TO_SPACE-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)), saturate(entry(input_tensor_sizes, 2) * block_size), saturate(entry(input_tensor_sizes, 3) * block_size)):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != (
+                input_tensor_sizes[0],
+                quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)),
+                saturate(entry(input_tensor_sizes, 2) * block_size),
+                saturate(entry(input_tensor_sizes, 3) * block_size),
+            )
+        ):
+            numbers1 = [
+                input_tensor_sizes[0],
+                quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)),
+                saturate(entry(input_tensor_sizes, 2) * block_size),
+                saturate(entry(input_tensor_sizes, 3) * block_size),
+            ]
             violations.append(
                 Violation(
                     "DML-DEPTH_TO_SPACE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)), saturate(entry(input_tensor_sizes, 2) * block_size), saturate(entry(input_tensor_sizes, 3) * block_size)]} (channels divided by BlockSize squared; height and width times BlockSize, {block_size})",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (channels "
+                    f"divided by BlockSize squared; height and width times BlockSize, {block_size})",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -248,7 +272,8 @@ class DepthToSpace(Description):
     def infer(self) -> DepthToSpace:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -256,7 +281,12 @@ class DepthToSpace(Description):
         block_size = self.BlockSize
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = (entry(input_tensor_sizes, 0), quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)), saturate(entry(input_tensor_sizes, 2) * block_size), saturate(entry(input_tensor_sizes, 3) * block_size))  # fmt: skip
+        output_tensor_sizes = (
+            entry(input_tensor_sizes, 0),
+            quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)),
+            saturate(entry(input_tensor_sizes, 2) * block_size),
+            saturate(entry(input_tensor_sizes, 3) * block_size),
+        )
         completed = DepthToSpace(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

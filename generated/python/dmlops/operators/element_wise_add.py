@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -124,7 +127,9 @@ class ElementWiseAdd(Description):
         Rule("DML-ELEMENT_WISE_ADD-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_ADD-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_ADD-same-rank": (
+            "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-ELEMENT_WISE_ADD-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
         "DML-ELEMENT_WISE_ADD-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
     }
@@ -172,8 +177,11 @@ class ElementWiseAdd(Description):
         if not (
             type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
             and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-        ):  # fmt: skip
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+        ):
             settle(new, ElementWiseAdd)
         new.__class__ = ElementWiseAdd
         made: ElementWiseAdd = new
@@ -201,7 +209,7 @@ class ElementWiseAdd(Description):
             (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
             and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -227,7 +235,7 @@ class ElementWiseAdd(Description):
             a_tensor_rank not in a_tensor_ranks
             or b_tensor_rank not in b_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_ADD-same-rank
         if b_tensor_rank != a_tensor_rank:
@@ -235,7 +243,8 @@ class ElementWiseAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_ADD-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, {a_tensor_rank}",
+                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
+                    f"{a_tensor_rank}",
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -243,7 +252,8 @@ class ElementWiseAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_ADD-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal ATensor.DimensionCount, {a_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"ATensor.DimensionCount, {a_tensor_rank}",
                 )
             )
         if violations:
@@ -259,7 +269,7 @@ class ElementWiseAdd(Description):
             or a_tensor_data_type not in a_tensor_types
             or b_tensor_data_type not in b_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_ADD-same-type
         if b_tensor_data_type != a_tensor_data_type:
@@ -267,7 +277,8 @@ class ElementWiseAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_ADD-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(TensorDataType, b_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
+                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
                 )
             )
         if output_tensor_data_type != a_tensor_data_type:
@@ -275,17 +286,28 @@ class ElementWiseAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_ADD-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    f"must equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_ADD-same-sizes
         if b_tensor_sizes != a_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if b_tensor_rank == len(a_tensor_sizes)
+                and all(
+                    b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1
+                    for d in range(b_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_ADD-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}{hint}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, "
+                    f"{list(a_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -293,7 +315,8 @@ class ElementWiseAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_ADD-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, "
+                    f"{list(a_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -301,7 +324,8 @@ class ElementWiseAdd(Description):
     def infer(self) -> ElementWiseAdd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

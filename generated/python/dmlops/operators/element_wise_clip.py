@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsFloat, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement, structs
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..structs import ScaleBias
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -92,7 +94,8 @@ class ElementWiseClip(Description):
     InputTensor (input tensor): The elements to limit.
     OutputTensor (output tensor): The limited elements.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
-    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0.
+    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted,
+        integers cut toward 0.
     Max (FLOAT): Upper limit, converted as Min is.
 
     Rules: DML-ELEMENT_WISE_CLIP-same-rank, DML-ELEMENT_WISE_CLIP-same-type, DML-ELEMENT_WISE_CLIP-same-sizes.
@@ -144,7 +147,7 @@ class ElementWiseClip(Description):
 
     InputTensor: TensorDesc | None
     OutputTensor: TensorDesc
-    ScaleBias: ScaleBias | None
+    ScaleBias: structs.ScaleBias | None
     Min: float
     Max: float
 
@@ -166,11 +169,16 @@ class ElementWiseClip(Description):
         new._state = 0
         if not (
             (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and (ScaleBias is None or (type(ScaleBias) is structs.ScaleBias and ScaleBias._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+            and (
+                ScaleBias is None or (type(ScaleBias) is structs.ScaleBias and ScaleBias._state != WRONG_TYPE)
+            )
             and type(Min) is float
             and type(Max) is float
-        ):  # fmt: skip
+        ):
             settle(new, ElementWiseClip)
         new.__class__ = ElementWiseClip
         made: ElementWiseClip = new
@@ -196,7 +204,7 @@ class ElementWiseClip(Description):
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -217,7 +225,7 @@ class ElementWiseClip(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_CLIP-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -225,7 +233,8 @@ class ElementWiseClip(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if violations:
@@ -239,7 +248,7 @@ class ElementWiseClip(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_CLIP-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -247,7 +256,9 @@ class ElementWiseClip(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_CLIP-same-sizes
@@ -256,7 +267,8 @@ class ElementWiseClip(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -264,7 +276,8 @@ class ElementWiseClip(Description):
     def infer(self) -> ElementWiseClip:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsFloat, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement, structs
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..structs import ScaleBias
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -88,12 +90,14 @@ class ElementWiseClip1(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_5_0,
         FeatureLevel.LEVEL_6_4: _SINCE_5_0,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_5_0,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_5_0,
+    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
-    ScaleBias: ScaleBias | None
-    MinMaxDataType: TensorDataType
+    ScaleBias: structs.ScaleBias | None
+    MinMaxDataType: enums.TensorDataType
     Min: float
     Max: float
 
@@ -103,7 +107,7 @@ class ElementWiseClip1(Description):
         InputTensor: TensorDesc,
         OutputTensor: TensorDesc | None = None,
         ScaleBias: structs.ScaleBias | None = None,
-        MinMaxDataType: TensorDataType | str,
+        MinMaxDataType: enums.TensorDataType | str,
         Min: SupportsFloat,
         Max: SupportsFloat,
     ) -> ElementWiseClip1:
@@ -117,12 +121,17 @@ class ElementWiseClip1(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and (ScaleBias is None or (type(ScaleBias) is structs.ScaleBias and ScaleBias._state != WRONG_TYPE))
-            and type(MinMaxDataType) is TensorDataType
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+            and (
+                ScaleBias is None or (type(ScaleBias) is structs.ScaleBias and ScaleBias._state != WRONG_TYPE)
+            )
+            and type(MinMaxDataType) is enums.TensorDataType
             and type(Min) in (int, float)
             and type(Max) in (int, float)
-        ):  # fmt: skip
+        ):
             settle(new, ElementWiseClip1)
         new.__class__ = ElementWiseClip1
         made: ElementWiseClip1 = new
@@ -151,10 +160,10 @@ class ElementWiseClip1(Description):
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(min_max_data_type) is TensorDataType
+            and type(min_max_data_type) is enums.TensorDataType
             and judgement.holds(self.MinMaxDataType, min_)
             and judgement.holds(self.MinMaxDataType, max_)
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -175,7 +184,7 @@ class ElementWiseClip1(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_CLIP1-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -183,7 +192,8 @@ class ElementWiseClip1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if violations:
@@ -197,7 +207,7 @@ class ElementWiseClip1(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_CLIP1-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -205,7 +215,9 @@ class ElementWiseClip1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_CLIP1-min-max-data-type
@@ -214,7 +226,8 @@ class ElementWiseClip1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP1-min-max-data-type",
                     "MinMaxDataType",
-                    f"MinMaxDataType is {name_of(TensorDataType, min_max_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
+                    f"MinMaxDataType is {name_of(enums.TensorDataType, min_max_data_type)}; it must equal "
+                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_CLIP1-same-sizes
@@ -223,7 +236,8 @@ class ElementWiseClip1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP1-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -231,7 +245,8 @@ class ElementWiseClip1(Description):
     def infer(self) -> ElementWiseClip1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,21 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-FEATURE_LEVEL_LEVEL_6_2 = FeatureLevel.LEVEL_6_2
+FEATURE_LEVEL_LEVEL_6_2 = enums.FeatureLevel.LEVEL_6_2
 _ROW_1 = Support(
     (4,),
     (TensorDataType.UINT8,),
@@ -93,13 +95,14 @@ class ElementWiseDequantizeLinear(Description):
 
     InputTensor (input tensor): The quantized values.
     ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
-    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be from 6.2 on.
+    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be
+        from 6.2 on.
     OutputTensor (output tensor): The values that the input stands for.
 
-    Rules: DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank,
+    Rules: DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given,
     DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point,
     DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output,
-    DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes.
+    DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank, DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes.
 
     No scale is 0; with 0 the result is undefined.
     """
@@ -114,17 +117,26 @@ class ElementWiseDequantizeLinear(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "docs"),
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
-        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount ZeroPointTensor ZeroPointTensor.DimensionCount",
-        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point": "InputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType",
-        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output": "OutputTensor.DataType ScaleTensor.DataType",
-        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes": "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes",
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point": (
+            "InputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType"
+        ),
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output": (
+            "OutputTensor.DataType ScaleTensor.DataType"
+        ),
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank": (
+            "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
+            "ZeroPointTensor ZeroPointTensor.DimensionCount"
+        ),
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes": (
+            "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -173,9 +185,15 @@ class ElementWiseDequantizeLinear(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
-            and (ZeroPointTensor is None or (type(ZeroPointTensor) is TensorDesc and ZeroPointTensor._state != WRONG_TYPE))
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-        ):  # fmt: skip
+            and (
+                ZeroPointTensor is None
+                or (type(ZeroPointTensor) is TensorDesc and ZeroPointTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+        ):
             settle(new, ElementWiseDequantizeLinear)
         new.__class__ = ElementWiseDequantizeLinear
         made: ElementWiseDequantizeLinear = new
@@ -204,9 +222,13 @@ class ElementWiseDequantizeLinear(Description):
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (zero_point_tensor is None or zero_point_tensor._state & SOUND_INPUT or is_sound(zero_point_tensor, True))
+            and (
+                zero_point_tensor is None
+                or zero_point_tensor._state & SOUND_INPUT
+                or is_sound(zero_point_tensor, True)
+            )
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -237,7 +259,7 @@ class ElementWiseDequantizeLinear(Description):
             or scale_tensor_rank not in scale_tensor_ranks
             or (zero_point_tensor and zero_point_tensor_rank not in zero_point_tensor_ranks)
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given
         if level < FEATURE_LEVEL_LEVEL_6_2 and zero_point_tensor is None:
@@ -254,7 +276,8 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_rank != input_tensor_rank:
@@ -262,7 +285,8 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
                     "ZeroPointTensor.DimensionCount",
-                    f"ZeroPointTensor.DimensionCount is {zero_point_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"ZeroPointTensor.DimensionCount is {zero_point_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -270,7 +294,8 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if violations:
@@ -288,7 +313,7 @@ class ElementWiseDequantizeLinear(Description):
             or scale_tensor_data_type not in scale_tensor_types
             or (zero_point_tensor and zero_point_tensor_data_type not in zero_point_tensor_types)
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point
         if zero_point_tensor is not None and zero_point_tensor_data_type != input_tensor_data_type:
@@ -296,7 +321,9 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point",
                     "ZeroPointTensor.DataType",
-                    f"ZeroPointTensor.DataType is {name_of(TensorDataType, zero_point_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "ZeroPointTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, zero_point_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output
@@ -305,26 +332,49 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal ScaleTensor.DataType, {name_of(TensorDataType, scale_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal ScaleTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, scale_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes
         if scale_tensor_sizes != input_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(input_tensor_sizes) and all(scale_tensor_sizes[d] == input_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if scale_tensor_rank == len(input_tensor_sizes)
+                and all(
+                    scale_tensor_sizes[d] == input_tensor_sizes[d] or scale_tensor_sizes[d] == 1
+                    for d in range(scale_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}{hint}",
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_sizes != input_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if zero_point_tensor_rank == len(input_tensor_sizes) and all(zero_point_tensor_sizes[d] == entry(input_tensor_sizes, d) or zero_point_tensor_sizes[d] == 1 for d in range(zero_point_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if zero_point_tensor_rank == len(input_tensor_sizes)
+                and all(
+                    zero_point_tensor_sizes[d] == entry(input_tensor_sizes, d)
+                    or zero_point_tensor_sizes[d] == 1
+                    for d in range(zero_point_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "ZeroPointTensor.Sizes",
-                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal "
+                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -332,7 +382,8 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -340,7 +391,8 @@ class ElementWiseDequantizeLinear(Description):
     def infer(self) -> ElementWiseDequantizeLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

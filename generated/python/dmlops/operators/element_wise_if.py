@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -91,7 +94,7 @@ class ElementWiseIf(Description):
     BTensor (input tensor): The elements for the condition 0.
     OutputTensor (output tensor): The elements taken.
 
-    Rules: DML-ELEMENT_WISE_IF-same-rank, DML-ELEMENT_WISE_IF-same-type, DML-ELEMENT_WISE_IF-same-sizes.
+    Rules: DML-ELEMENT_WISE_IF-same-type, DML-ELEMENT_WISE_IF-same-rank, DML-ELEMENT_WISE_IF-same-sizes.
     """
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_IF"
@@ -103,14 +106,19 @@ class ElementWiseIf(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IF-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_IF-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_IF-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_IF-same-rank": "ATensor.DimensionCount BTensor.DimensionCount ConditionTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ELEMENT_WISE_IF-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
-        "DML-ELEMENT_WISE_IF-same-sizes": "ATensor.Sizes BTensor.Sizes ConditionTensor.Sizes OutputTensor.Sizes",
+        "DML-ELEMENT_WISE_IF-same-rank": (
+            "ATensor.DimensionCount BTensor.DimensionCount ConditionTensor.DimensionCount "
+            "OutputTensor.DimensionCount"
+        ),
+        "DML-ELEMENT_WISE_IF-same-sizes": (
+            "ATensor.Sizes BTensor.Sizes ConditionTensor.Sizes OutputTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -157,8 +165,11 @@ class ElementWiseIf(Description):
             type(ConditionTensor) is TensorDesc and ConditionTensor._state != WRONG_TYPE
             and type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
             and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-        ):  # fmt: skip
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+        ):
             settle(new, ElementWiseIf)
         new.__class__ = ElementWiseIf
         made: ElementWiseIf = new
@@ -180,7 +191,13 @@ class ElementWiseIf(Description):
         a_tensor = self.ATensor
         b_tensor = self.BTensor
         output_tensor = self.OutputTensor
-        if self._state or condition_tensor is None or a_tensor is None or b_tensor is None or output_tensor is None:  # fmt: skip
+        if (
+            self._state
+            or condition_tensor is None
+            or a_tensor is None
+            or b_tensor is None
+            or output_tensor is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -188,7 +205,7 @@ class ElementWiseIf(Description):
             and (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
             and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -219,7 +236,7 @@ class ElementWiseIf(Description):
             or a_tensor_rank not in a_tensor_ranks
             or b_tensor_rank not in b_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_IF-same-rank
         if a_tensor_rank != condition_tensor_rank:
@@ -227,7 +244,8 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-rank",
                     "ATensor.DimensionCount",
-                    f"ATensor.DimensionCount is {a_tensor_rank}; it must equal ConditionTensor.DimensionCount, {condition_tensor_rank}",
+                    f"ATensor.DimensionCount is {a_tensor_rank}; it must equal "
+                    f"ConditionTensor.DimensionCount, {condition_tensor_rank}",
                 )
             )
         if b_tensor_rank != condition_tensor_rank:
@@ -235,7 +253,8 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ConditionTensor.DimensionCount, {condition_tensor_rank}",
+                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal "
+                    f"ConditionTensor.DimensionCount, {condition_tensor_rank}",
                 )
             )
         if output_tensor_rank != condition_tensor_rank:
@@ -243,7 +262,8 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal ConditionTensor.DimensionCount, {condition_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"ConditionTensor.DimensionCount, {condition_tensor_rank}",
                 )
             )
         if violations:
@@ -261,7 +281,7 @@ class ElementWiseIf(Description):
             or a_tensor_data_type not in a_tensor_types
             or b_tensor_data_type not in b_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_IF-same-type
         if b_tensor_data_type != a_tensor_data_type:
@@ -269,7 +289,8 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(TensorDataType, b_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
+                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
                 )
             )
         if output_tensor_data_type != a_tensor_data_type:
@@ -277,26 +298,47 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    f"must equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_IF-same-sizes
         if a_tensor_sizes != condition_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if a_tensor_rank == len(condition_tensor_sizes) and all(a_tensor_sizes[d] == condition_tensor_sizes[d] or a_tensor_sizes[d] == 1 for d in range(a_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of "
+                "0 in each dimension that repeats"
+                if a_tensor_rank == len(condition_tensor_sizes)
+                and all(
+                    a_tensor_sizes[d] == condition_tensor_sizes[d] or a_tensor_sizes[d] == 1
+                    for d in range(a_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "ATensor.Sizes",
-                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}{hint}",
+                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, "
+                    f"{list(condition_tensor_sizes)}{hint}",
                 )
             )
         if b_tensor_sizes != condition_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(condition_tensor_sizes) and all(b_tensor_sizes[d] == condition_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of "
+                "0 in each dimension that repeats"
+                if b_tensor_rank == len(condition_tensor_sizes)
+                and all(
+                    b_tensor_sizes[d] == condition_tensor_sizes[d] or b_tensor_sizes[d] == 1
+                    for d in range(b_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}{hint}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, "
+                    f"{list(condition_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != condition_tensor_sizes:
@@ -304,7 +346,8 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal "
+                    f"ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -312,7 +355,8 @@ class ElementWiseIf(Description):
     def infer(self) -> ElementWiseIf:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -82,7 +85,9 @@ class ElementWiseLogicalAnd(Description):
         Rule("DML-ELEMENT_WISE_LOGICAL_AND-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_LOGICAL_AND-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_LOGICAL_AND-same-rank": (
+            "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-ELEMENT_WISE_LOGICAL_AND-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
         "DML-ELEMENT_WISE_LOGICAL_AND-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
     }
@@ -128,8 +133,11 @@ class ElementWiseLogicalAnd(Description):
         if not (
             type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
             and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-        ):  # fmt: skip
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+        ):
             settle(new, ElementWiseLogicalAnd)
         new.__class__ = ElementWiseLogicalAnd
         made: ElementWiseLogicalAnd = new
@@ -157,7 +165,7 @@ class ElementWiseLogicalAnd(Description):
             (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
             and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -183,7 +191,7 @@ class ElementWiseLogicalAnd(Description):
             a_tensor_rank not in a_tensor_ranks
             or b_tensor_rank not in b_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_LOGICAL_AND-same-rank
         if b_tensor_rank != a_tensor_rank:
@@ -191,7 +199,8 @@ class ElementWiseLogicalAnd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_AND-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, {a_tensor_rank}",
+                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
+                    f"{a_tensor_rank}",
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -199,7 +208,8 @@ class ElementWiseLogicalAnd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_AND-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal ATensor.DimensionCount, {a_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"ATensor.DimensionCount, {a_tensor_rank}",
                 )
             )
         if violations:
@@ -215,7 +225,7 @@ class ElementWiseLogicalAnd(Description):
             or a_tensor_data_type not in a_tensor_types
             or b_tensor_data_type not in b_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_LOGICAL_AND-same-type
         if b_tensor_data_type != a_tensor_data_type:
@@ -223,7 +233,8 @@ class ElementWiseLogicalAnd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_AND-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(TensorDataType, b_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
+                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
                 )
             )
         if output_tensor_data_type != a_tensor_data_type:
@@ -231,17 +242,28 @@ class ElementWiseLogicalAnd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_AND-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    f"must equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_LOGICAL_AND-same-sizes
         if b_tensor_sizes != a_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if b_tensor_rank == len(a_tensor_sizes)
+                and all(
+                    b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1
+                    for d in range(b_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_AND-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}{hint}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, "
+                    f"{list(a_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -249,7 +271,8 @@ class ElementWiseLogicalAnd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_AND-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, "
+                    f"{list(a_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -257,7 +280,8 @@ class ElementWiseLogicalAnd(Description):
     def infer(self) -> ElementWiseLogicalAnd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

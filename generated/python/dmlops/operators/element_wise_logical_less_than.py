@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -119,7 +122,7 @@ class ElementWiseLogicalLessThan(Description):
     BTensor (input tensor): Right values.
     OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
 
-    Rules: DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank, DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type,
+    Rules: DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type, DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank,
     DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes.
     """
 
@@ -131,13 +134,15 @@ class ElementWiseLogicalLessThan(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type": "ATensor.DataType BTensor.DataType",
+        "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank": (
+            "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -184,8 +189,11 @@ class ElementWiseLogicalLessThan(Description):
         if not (
             type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
             and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-        ):  # fmt: skip
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+        ):
             settle(new, ElementWiseLogicalLessThan)
         new.__class__ = ElementWiseLogicalLessThan
         made: ElementWiseLogicalLessThan = new
@@ -213,7 +221,7 @@ class ElementWiseLogicalLessThan(Description):
             (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
             and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -239,7 +247,7 @@ class ElementWiseLogicalLessThan(Description):
             a_tensor_rank not in a_tensor_ranks
             or b_tensor_rank not in b_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank
         if b_tensor_rank != a_tensor_rank:
@@ -247,7 +255,8 @@ class ElementWiseLogicalLessThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, {a_tensor_rank}",
+                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
+                    f"{a_tensor_rank}",
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -255,7 +264,8 @@ class ElementWiseLogicalLessThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal ATensor.DimensionCount, {a_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"ATensor.DimensionCount, {a_tensor_rank}",
                 )
             )
         if violations:
@@ -271,7 +281,7 @@ class ElementWiseLogicalLessThan(Description):
             or a_tensor_data_type not in a_tensor_types
             or b_tensor_data_type not in b_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type
         if b_tensor_data_type != a_tensor_data_type:
@@ -279,17 +289,28 @@ class ElementWiseLogicalLessThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(TensorDataType, b_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
+                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes
         if b_tensor_sizes != a_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if b_tensor_rank == len(a_tensor_sizes)
+                and all(
+                    b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1
+                    for d in range(b_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}{hint}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, "
+                    f"{list(a_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -297,7 +318,8 @@ class ElementWiseLogicalLessThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, "
+                    f"{list(a_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -305,7 +327,8 @@ class ElementWiseLogicalLessThan(Description):
     def infer(self) -> ElementWiseLogicalLessThan:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,21 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement, structs
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..structs import ScaleBias
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-FEATURE_LEVEL_LEVEL_3_0 = FeatureLevel.LEVEL_3_0
+FEATURE_LEVEL_LEVEL_3_0 = enums.FeatureLevel.LEVEL_3_0
 _ROW_1 = Support(
     (4,),
     (
@@ -58,10 +60,11 @@ class ElementWisePow(Description):
 
     InputTensor (input tensor): The bases.
     ExponentTensor (input tensor): For each base, its exponent.
-    OutputTensor (output tensor): The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
+    OutputTensor (output tensor): The powers; exact for integers, and NaN of a negative base with an exponent
+        that is not a whole number.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the bases first, x * Scale + Bias.
 
-    Rules: DML-ELEMENT_WISE_POW-same-rank, DML-ELEMENT_WISE_POW-same-type, DML-ELEMENT_WISE_POW-exponent-type,
+    Rules: DML-ELEMENT_WISE_POW-same-type, DML-ELEMENT_WISE_POW-exponent-type, DML-ELEMENT_WISE_POW-same-rank,
     DML-ELEMENT_WISE_POW-same-sizes.
     """
 
@@ -75,15 +78,17 @@ class ElementWisePow(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_POW-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_POW-same-type", "docs"),
         Rule("DML-ELEMENT_WISE_POW-exponent-type", "docs", until=FeatureLevel.LEVEL_3_0),
+        Rule("DML-ELEMENT_WISE_POW-same-rank", "docs"),
         Rule("DML-ELEMENT_WISE_POW-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_POW-same-rank": "ExponentTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ELEMENT_WISE_POW-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-ELEMENT_WISE_POW-exponent-type": "ExponentTensor.DataType InputTensor.DataType",
+        "DML-ELEMENT_WISE_POW-same-rank": (
+            "ExponentTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-ELEMENT_WISE_POW-same-sizes": "ExponentTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -111,7 +116,7 @@ class ElementWisePow(Description):
     InputTensor: TensorDesc
     ExponentTensor: TensorDesc
     OutputTensor: TensorDesc
-    ScaleBias: ScaleBias | None
+    ScaleBias: structs.ScaleBias | None
 
     def __new__(
         cls,
@@ -130,9 +135,14 @@ class ElementWisePow(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(ExponentTensor) is TensorDesc and ExponentTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and (ScaleBias is None or (type(ScaleBias) is structs.ScaleBias and ScaleBias._state != WRONG_TYPE))
-        ):  # fmt: skip
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+            and (
+                ScaleBias is None or (type(ScaleBias) is structs.ScaleBias and ScaleBias._state != WRONG_TYPE)
+            )
+        ):
             settle(new, ElementWisePow)
         new.__class__ = ElementWisePow
         made: ElementWisePow = new
@@ -161,7 +171,7 @@ class ElementWisePow(Description):
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (exponent_tensor._state & SOUND_INPUT or is_sound(exponent_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -187,7 +197,7 @@ class ElementWisePow(Description):
             input_tensor_rank not in input_tensor_ranks
             or exponent_tensor_rank not in exponent_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_POW-same-rank
         if exponent_tensor_rank != input_tensor_rank:
@@ -195,7 +205,8 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-rank",
                     "ExponentTensor.DimensionCount",
-                    f"ExponentTensor.DimensionCount is {exponent_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"ExponentTensor.DimensionCount is {exponent_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -203,7 +214,8 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if violations:
@@ -219,7 +231,7 @@ class ElementWisePow(Description):
             or input_tensor_data_type not in input_tensor_types
             or exponent_tensor_data_type not in exponent_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ELEMENT_WISE_POW-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -227,7 +239,9 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_POW-exponent-type
@@ -236,17 +250,29 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-exponent-type",
                     "ExponentTensor.DataType",
-                    f"ExponentTensor.DataType is {name_of(TensorDataType, exponent_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "ExponentTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, exponent_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ELEMENT_WISE_POW-same-sizes
         if exponent_tensor_sizes != input_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if exponent_tensor_rank == len(input_tensor_sizes) and all(exponent_tensor_sizes[d] == input_tensor_sizes[d] or exponent_tensor_sizes[d] == 1 for d in range(exponent_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if exponent_tensor_rank == len(input_tensor_sizes)
+                and all(
+                    exponent_tensor_sizes[d] == input_tensor_sizes[d] or exponent_tensor_sizes[d] == 1
+                    for d in range(exponent_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-sizes",
                     "ExponentTensor.Sizes",
-                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal "
+                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -254,7 +280,8 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -262,7 +289,8 @@ class ElementWisePow(Description):
     def infer(self) -> ElementWisePow:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsFloat, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -89,7 +92,9 @@ class FillValueConstant(Description):
         Member("ValueDataType", "TENSOR_DATA_TYPE"),
         Member("Value", "SCALAR_UNION", typed_by="ValueDataType"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_CONSTANT-value-data-type", "docs"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("DML-FILL_VALUE_CONSTANT-value-data-type", "docs"),
+    )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-FILL_VALUE_CONSTANT-value-data-type": "OutputTensor.DataType ValueDataType",
     }
@@ -115,14 +120,14 @@ class FillValueConstant(Description):
     )
 
     OutputTensor: TensorDesc
-    ValueDataType: TensorDataType
+    ValueDataType: enums.TensorDataType
     Value: float
 
     def __new__(
         cls,
         *,
         OutputTensor: TensorDesc | None = None,
-        ValueDataType: TensorDataType | str,
+        ValueDataType: enums.TensorDataType | str,
         Value: SupportsFloat,
     ) -> FillValueConstant:
         new: Any = _OPEN()
@@ -132,9 +137,9 @@ class FillValueConstant(Description):
         new._state = 0
         if not (
             (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and type(ValueDataType) is TensorDataType
+            and type(ValueDataType) is enums.TensorDataType
             and type(Value) in (int, float)
-        ):  # fmt: skip
+        ):
             settle(new, FillValueConstant)
         new.__class__ = FillValueConstant
         made: FillValueConstant = new
@@ -160,9 +165,9 @@ class FillValueConstant(Description):
         violations: list[Violation] = []
         sound = (
             (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(value_data_type) is TensorDataType
+            and type(value_data_type) is enums.TensorDataType
             and judgement.holds(self.ValueDataType, value)
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -178,7 +183,7 @@ class FillValueConstant(Description):
         # DML-OPERATOR-dimension-count
         if (
             output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         if violations:
             return judgement.reliable(self, violations)
@@ -189,7 +194,7 @@ class FillValueConstant(Description):
         if (
             not sound
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-FILL_VALUE_CONSTANT-value-data-type
         if value_data_type != output_tensor_data_type:
@@ -197,7 +202,8 @@ class FillValueConstant(Description):
                 Violation(
                     "DML-FILL_VALUE_CONSTANT-value-data-type",
                     "ValueDataType",
-                    f"ValueDataType is {name_of(TensorDataType, value_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
+                    f"ValueDataType is {name_of(enums.TensorDataType, value_data_type)}; it must equal "
+                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -205,7 +211,8 @@ class FillValueConstant(Description):
     def infer(self) -> FillValueConstant:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsFloat, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -90,7 +93,9 @@ class FillValueSequence(Description):
         Member("ValueStart", "SCALAR_UNION", typed_by="ValueDataType"),
         Member("ValueDelta", "SCALAR_UNION", typed_by="ValueDataType"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type", "docs"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("DML-FILL_VALUE_SEQUENCE-value-data-type", "docs"),
+    )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-FILL_VALUE_SEQUENCE-value-data-type": "OutputTensor.DataType ValueDataType",
     }
@@ -116,7 +121,7 @@ class FillValueSequence(Description):
     )
 
     OutputTensor: TensorDesc
-    ValueDataType: TensorDataType
+    ValueDataType: enums.TensorDataType
     ValueStart: float
     ValueDelta: float
 
@@ -124,7 +129,7 @@ class FillValueSequence(Description):
         cls,
         *,
         OutputTensor: TensorDesc | None = None,
-        ValueDataType: TensorDataType | str,
+        ValueDataType: enums.TensorDataType | str,
         ValueStart: SupportsFloat,
         ValueDelta: SupportsFloat,
     ) -> FillValueSequence:
@@ -136,10 +141,10 @@ class FillValueSequence(Description):
         new._state = 0
         if not (
             (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and type(ValueDataType) is TensorDataType
+            and type(ValueDataType) is enums.TensorDataType
             and type(ValueStart) in (int, float)
             and type(ValueDelta) in (int, float)
-        ):  # fmt: skip
+        ):
             settle(new, FillValueSequence)
         new.__class__ = FillValueSequence
         made: FillValueSequence = new
@@ -166,10 +171,10 @@ class FillValueSequence(Description):
         violations: list[Violation] = []
         sound = (
             (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(value_data_type) is TensorDataType
+            and type(value_data_type) is enums.TensorDataType
             and judgement.holds(self.ValueDataType, value_start)
             and judgement.holds(self.ValueDataType, value_delta)
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -185,7 +190,7 @@ class FillValueSequence(Description):
         # DML-OPERATOR-dimension-count
         if (
             output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         if violations:
             return judgement.reliable(self, violations)
@@ -196,7 +201,7 @@ class FillValueSequence(Description):
         if (
             not sound
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-FILL_VALUE_SEQUENCE-value-data-type
         if value_data_type != output_tensor_data_type:
@@ -204,7 +209,8 @@ class FillValueSequence(Description):
                 Violation(
                     "DML-FILL_VALUE_SEQUENCE-value-data-type",
                     "ValueDataType",
-                    f"ValueDataType is {name_of(TensorDataType, value_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
+                    f"ValueDataType is {name_of(enums.TensorDataType, value_data_type)}; it must equal "
+                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -212,7 +218,8 @@ class FillValueSequence(Description):
     def infer(self) -> FillValueSequence:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -7,16 +7,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsIndex, final
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -62,7 +63,8 @@ _SINCE_6_4 = {
 class Fold(Description):
     """Puts columns back to the positions of a sliding window and adds up where windows overlap.
 
-    InputTensor (input tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    InputTensor (input tensor): The columns: batches, the elements of a window in all channels, and the
+        windows.
     OutputTensor (output tensor): The image: batches, channels and the spatial dimensions.
     DimensionCount (UINT): How many spatial dimensions there are.
     WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
@@ -108,12 +110,16 @@ class Fold(Description):
         "DML-FOLD-window-fits": "Dilations EndPadding OutputTensor.Sizes StartPadding WindowSizes",
         "DML-FOLD-batch-size": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-FOLD-window-elements": "InputTensor.Sizes OutputTensor.Sizes WindowSizes",
-        "DML-FOLD-block-count": "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes",
+        "DML-FOLD-block-count": (
+            "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_6_4,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_6_4,
+    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
@@ -148,14 +154,17 @@ class Fold(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(DimensionCount) is int
             and type(WindowSizes) is tuple and INTEGERS(map(type, WindowSizes))
             and type(Strides) is tuple and INTEGERS(map(type, Strides))
             and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
             and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
             and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-        ):  # fmt: skip
+        ):
             settle(new, Fold)
         new.__class__ = Fold
         made: Fold = new
@@ -181,7 +190,16 @@ class Fold(Description):
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if self._state or input_tensor is None or output_tensor is None or window_sizes is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or window_sizes is None
+            or strides is None
+            or dilations is None
+            or start_padding is None
+            or end_padding is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -198,7 +216,7 @@ class Fold(Description):
             and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
             and len(end_padding) == self.DimensionCount
             and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -219,7 +237,7 @@ class Fold(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-FOLD-spatial-dimensions
         if output_tensor_rank != dimension_count + 2:
@@ -227,15 +245,23 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-spatial-dimensions",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal DimensionCount ({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal DimensionCount "
+                    f"({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the "
+                    "spatial dimensions)",
                 )
             )
         if violations:
             return judgement.reliable(self, violations)
 
         # Arrays.
-        window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
-        padded_sizes = tuple(entry(output_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
+        window_extents = tuple(
+            saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1)
+            for d in range(len(window_sizes))
+        )
+        padded_sizes = tuple(
+            entry(output_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d)
+            for d in range(len(start_padding))
+        )
         # DML-FOLD-window-sizes-range
         for d in range(len(window_sizes)):
             if window_sizes[d] < 1:
@@ -243,7 +269,8 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-window-sizes-range",
                         "WindowSizes",
-                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has no elements)",
+                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has "
+                        "no elements)",
                     )
                 )
                 break
@@ -254,7 +281,12 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-window-fits",
                         "WindowSizes",
-                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - 1) + 1 is {entry(window_extents, d)}; it must be at most OutputTensor.Sizes[{d + 2}] ({entry(output_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies within the padded image)",
+                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - "
+                        f"1) + 1 is {entry(window_extents, d)}; it must be at most "
+                        f"OutputTensor.Sizes[{d + 2}] ({entry(output_tensor_sizes, d + 2)}) + "
+                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
+                        f"({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies "
+                        "within the padded image)",
                     )
                 )
                 break
@@ -269,16 +301,21 @@ class Fold(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
-        blocks_per_dimension = tuple(saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), strides[d]) + 1) for d in range(len(strides)))  # fmt: skip
+        blocks_per_dimension = tuple(
+            saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), strides[d]) + 1)
+            for d in range(len(strides))
+        )
         # DML-FOLD-same-type
         if output_tensor_data_type != input_tensor_data_type:
             violations.append(
                 Violation(
                     "DML-FOLD-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-FOLD-strides-range
@@ -288,7 +325,8 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-strides-range",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is divided by it)",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is "
+                        "divided by it)",
                     )
                 )
                 break
@@ -299,7 +337,8 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-dilations-range",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one element of the window to the next)",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
+                        "element of the window to the next)",
                     )
                 )
                 break
@@ -309,16 +348,21 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-batch-size",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
+                    f"InputTensor.Sizes[0], {input_tensor_sizes[0]}",
                 )
             )
         # DML-FOLD-window-elements
         if entry(input_tensor_sizes, 1) != entry(output_tensor_sizes, 1) * prod(window_sizes):
+            number1 = saturate(entry(output_tensor_sizes, 1) * prod(window_sizes))
             violations.append(
                 Violation(
                     "DML-FOLD-window-elements",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal OutputTensor.Sizes[1] ({entry(output_tensor_sizes, 1)}) x the product of WindowSizes ({saturate(prod(window_sizes))}), {saturate(entry(output_tensor_sizes, 1) * prod(window_sizes))} (a column holds one window in all channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal "
+                    f"OutputTensor.Sizes[1] ({entry(output_tensor_sizes, 1)}) x the product of WindowSizes "
+                    f"({saturate(prod(window_sizes))}), {number1} (a column holds one window in all "
+                    "channels)",
                 )
             )
         # DML-FOLD-block-count
@@ -327,7 +371,9 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-block-count",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[2] is {entry(input_tensor_sizes, 2)}; it must be {saturate(prod(blocks_per_dimension))} (one column for each position of the window: {list(blocks_per_dimension)} in all dimensions)",
+                    f"InputTensor.Sizes[2] is {entry(input_tensor_sizes, 2)}; it must be "
+                    f"{saturate(prod(blocks_per_dimension))} (one column for each position of the window: "
+                    f"{list(blocks_per_dimension)} in all dimensions)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -335,7 +381,8 @@ class Fold(Description):
     def infer(self) -> Fold:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -142,13 +144,21 @@ class Gather(Description):
         Rule("DML-GATHER-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-GATHER-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER-same-rank": (
+            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-GATHER-axis-range": "Axis InputTensor.DimensionCount",
         "DML-GATHER-index-dimensions-range": "IndexDimensions IndicesTensor.DimensionCount",
         "DML-GATHER-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-GATHER-indices-leading-ones": "IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes",
-        "DML-GATHER-output-rank": "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-GATHER-output-sizes": "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+        "DML-GATHER-output-rank": (
+            "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes "
+            "InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-GATHER-output-sizes": (
+            "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes "
+            "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -199,10 +209,13 @@ class Gather(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
             and type(IndexDimensions) is int
-        ):  # fmt: skip
+        ):
             settle(new, Gather)
         new.__class__ = Gather
         made: Gather = new
@@ -234,7 +247,7 @@ class Gather(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
             and 0 <= index_dimensions <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -260,7 +273,7 @@ class Gather(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-GATHER-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -268,7 +281,8 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -276,27 +290,39 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-GATHER-axis-range
         if axis >= input_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GATHER-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER-index-dimensions-range
         if index_dimensions > indices_tensor_rank:
-            hint = f"; axes count from 0, and {index_dimensions} is {index_dimensions - 4294967296} as an unsigned number" if index_dimensions >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {index_dimensions} is {index_dimensions - 4294967296} as an "
+                "unsigned number"
+                if index_dimensions >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GATHER-index-dimensions-range",
                     "IndexDimensions",
-                    f"IndexDimensions is {index_dimensions}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    f"IndexDimensions is {index_dimensions}; it must be at most "
+                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -312,16 +338,22 @@ class Gather(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
-        gathered_sizes = input_tensor_sizes[:axis] + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :] + input_tensor_sizes[axis + 1 :]  # fmt: skip
+        gathered_sizes = (
+            input_tensor_sizes[:axis]
+            + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :]
+            + input_tensor_sizes[axis + 1 :]
+        )
         # DML-GATHER-same-type
         if output_tensor_data_type != input_tensor_data_type:
             violations.append(
                 Violation(
                     "DML-GATHER-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-GATHER-indices-leading-ones
@@ -331,7 +363,8 @@ class Gather(Description):
                     Violation(
                         "DML-GATHER-indices-leading-ones",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 (dimensions before the last IndexDimensions hold no index)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
+                        "(dimensions before the last IndexDimensions hold no index)",
                     )
                 )
                 break
@@ -342,17 +375,22 @@ class Gather(Description):
                     Violation(
                         "DML-GATHER-output-rank",
                         "InputTensor.Sizes",
-                        f"the gathered sizes are {list(gathered_sizes)}; OutputTensor has {output_tensor_rank} dimensions, and only leading sizes of 1 may be left out (sizes that do not fit the output's dimension count are cut off, and only 1 may be)",
+                        f"the gathered sizes are {list(gathered_sizes)}; OutputTensor has "
+                        f"{output_tensor_rank} dimensions, and only leading sizes of 1 may be left out "
+                        "(sizes that do not fit the output's dimension count are cut off, and only 1 may "
+                        "be)",
                     )
                 )
                 break
         # DML-GATHER-output-sizes
         if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
+            numbers1 = list(align(gathered_sizes, input_tensor_rank, 1))
             violations.append(
                 Violation(
                     "DML-GATHER-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align(gathered_sizes, input_tensor_rank, 1))} (the sizes of the input with those of the indices in place of the axis, after leading 1s)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the sizes "
+                    "of the input with those of the indices in place of the axis, after leading 1s)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -360,7 +398,8 @@ class Gather(Description):
     def infer(self) -> Gather:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -373,7 +412,11 @@ class Gather(Description):
         indices_tensor_sizes = indices_tensor.Sizes
         indices_tensor_rank = indices_tensor.DimensionCount
         input_tensor_rank = input_tensor.DimensionCount
-        gathered_sizes = input_tensor_sizes[:axis] + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :] + input_tensor_sizes[axis + 1 :]  # fmt: skip
+        gathered_sizes = (
+            input_tensor_sizes[:axis]
+            + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :]
+            + input_tensor_sizes[axis + 1 :]
+        )
         output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
         completed = Gather(
             InputTensor=self.InputTensor,

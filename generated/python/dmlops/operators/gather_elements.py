@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -124,10 +127,14 @@ class GatherElements(Description):
         Rule("DML-GATHER_ELEMENTS-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-GATHER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER_ELEMENTS-same-rank": (
+            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-GATHER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
         "DML-GATHER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-GATHER_ELEMENTS-indices-sizes": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-GATHER_ELEMENTS-indices-sizes": (
+            "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes"
+        ),
         "DML-GATHER_ELEMENTS-output-sizes": "IndicesTensor.Sizes OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -173,9 +180,12 @@ class GatherElements(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
-        ):  # fmt: skip
+        ):
             settle(new, GatherElements)
         new.__class__ = GatherElements
         made: GatherElements = new
@@ -205,7 +215,7 @@ class GatherElements(Description):
             and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -231,7 +241,7 @@ class GatherElements(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-GATHER_ELEMENTS-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -239,7 +249,8 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -247,17 +258,23 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-GATHER_ELEMENTS-axis-range
         if axis >= input_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GATHER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -273,7 +290,7 @@ class GatherElements(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-GATHER_ELEMENTS-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -281,7 +298,9 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-GATHER_ELEMENTS-indices-sizes
@@ -291,7 +310,8 @@ class GatherElements(Description):
                     Violation(
                         "DML-GATHER_ELEMENTS-indices-sizes",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal "
+                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
                     )
                 )
                 break
@@ -301,7 +321,8 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal IndicesTensor.Sizes, "
+                    f"{list(indices_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -309,7 +330,8 @@ class GatherElements(Description):
     def infer(self) -> GatherElements:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -133,15 +134,29 @@ class GatherNd(Description):
         Rule("DML-GATHER_ND-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-GATHER_ND-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER_ND-same-rank": (
+            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-GATHER_ND-input-dimension-count-range": "InputDimensionCount InputTensor.DimensionCount",
         "DML-GATHER_ND-indices-dimension-count-range": "IndicesDimensionCount IndicesTensor.DimensionCount",
         "DML-GATHER_ND-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-GATHER_ND-input-leading-ones": "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-GATHER_ND-indices-leading-ones": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
-        "DML-GATHER_ND-index-tuple-size": "IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
-        "DML-GATHER_ND-output-rank": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-GATHER_ND-output-sizes": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+        "DML-GATHER_ND-input-leading-ones": (
+            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-GATHER_ND-indices-leading-ones": (
+            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes"
+        ),
+        "DML-GATHER_ND-index-tuple-size": (
+            "IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount"
+        ),
+        "DML-GATHER_ND-output-rank": (
+            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount "
+            "InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-GATHER_ND-output-sizes": (
+            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount "
+            "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -189,10 +204,13 @@ class GatherNd(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(InputDimensionCount) is int
             and type(IndicesDimensionCount) is int
-        ):  # fmt: skip
+        ):
             settle(new, GatherNd)
         new.__class__ = GatherNd
         made: GatherNd = new
@@ -224,7 +242,7 @@ class GatherNd(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= input_dimension_count <= 4294967295
             and 0 <= indices_dimension_count <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -250,7 +268,7 @@ class GatherNd(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-GATHER_ND-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -258,7 +276,8 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -266,7 +285,8 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-GATHER_ND-input-dimension-count-range
@@ -279,12 +299,18 @@ class GatherNd(Description):
                 )
             )
         if input_dimension_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} "
+                "as an unsigned number"
+                if input_dimension_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GATHER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"InputDimensionCount is {input_dimension_count}; it must be at most "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER_ND-indices-dimension-count-range
@@ -297,12 +323,18 @@ class GatherNd(Description):
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
-            hint = f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {indices_dimension_count} is "
+                f"{indices_dimension_count - 4294967296} as an unsigned number"
+                if indices_dimension_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GATHER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most "
+                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -318,19 +350,24 @@ class GatherNd(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         input_start = input_tensor_rank - input_dimension_count
         indices_start = indices_tensor_rank - indices_dimension_count
         index_tuple_size = indices_tensor_sizes[indices_tensor_rank - 1]
-        gathered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]  # fmt: skip
+        gathered_sizes = (
+            indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1]
+            + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]
+        )
         # DML-GATHER_ND-same-type
         if output_tensor_data_type != input_tensor_data_type:
             violations.append(
                 Violation(
                     "DML-GATHER_ND-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-GATHER_ND-input-leading-ones
@@ -340,7 +377,8 @@ class GatherNd(Description):
                     Violation(
                         "DML-GATHER_ND-input-leading-ones",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions before the last InputDimensionCount do not count)",
+                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions "
+                        "before the last InputDimensionCount do not count)",
                     )
                 )
                 break
@@ -351,7 +389,8 @@ class GatherNd(Description):
                     Violation(
                         "DML-GATHER_ND-indices-leading-ones",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 (dimensions before the last IndicesDimensionCount do not count)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
+                        "(dimensions before the last IndicesDimensionCount do not count)",
                     )
                 )
                 break
@@ -361,7 +400,9 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-index-tuple-size",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate for each input dimension that counts)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at "
+                    f"most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate "
+                    "for each input dimension that counts)",
                 )
             )
         # DML-GATHER_ND-output-rank
@@ -370,16 +411,21 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-output-rank",
                     "IndicesTensor.Sizes",
-                    f"the gathered sizes are {list(gathered_sizes)}; they must be at most as many as the dimensions of InputTensor, {input_tensor_rank} (the output has room for every size that is not indexed away)",
+                    f"the gathered sizes are {list(gathered_sizes)}; they must be at most as many as the "
+                    f"dimensions of InputTensor, {input_tensor_rank} (the output has room for every size "
+                    "that is not indexed away)",
                 )
             )
         # DML-GATHER_ND-output-sizes
         if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
+            numbers1 = list(align(gathered_sizes, input_tensor_rank, 1))
             violations.append(
                 Violation(
                     "DML-GATHER_ND-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align(gathered_sizes, input_tensor_rank, 1))} (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the sizes "
+                    "of the indices but the last, then those of the input that are not indexed, after "
+                    "leading 1s)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -387,7 +433,8 @@ class GatherNd(Description):
     def infer(self) -> GatherNd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -403,7 +450,10 @@ class GatherNd(Description):
         input_start = input_tensor_rank - input_dimension_count
         indices_start = indices_tensor_rank - indices_dimension_count
         index_tuple_size = entry(indices_tensor_sizes, indices_tensor_rank - 1)
-        gathered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]  # fmt: skip
+        gathered_sizes = (
+            indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1]
+            + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]
+        )
         output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
         completed = GatherNd(
             InputTensor=self.InputTensor,

@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -116,17 +117,36 @@ class GatherNd1(Description):
         Rule("DML-GATHER_ND1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-GATHER_ND1-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER_ND1-same-rank": (
+            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
         "DML-GATHER_ND1-input-dimension-count-range": "InputDimensionCount InputTensor.DimensionCount",
         "DML-GATHER_ND1-indices-dimension-count-range": "IndicesDimensionCount IndicesTensor.DimensionCount",
-        "DML-GATHER_ND1-batch-dimension-count-range": "BatchDimensionCount IndicesDimensionCount InputDimensionCount",
+        "DML-GATHER_ND1-batch-dimension-count-range": (
+            "BatchDimensionCount IndicesDimensionCount InputDimensionCount"
+        ),
         "DML-GATHER_ND1-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-GATHER_ND1-input-leading-ones": "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-GATHER_ND1-indices-leading-ones": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
-        "DML-GATHER_ND1-batch-sizes": "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-GATHER_ND1-index-tuple-size": "BatchDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
-        "DML-GATHER_ND1-output-rank": "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-GATHER_ND1-output-sizes": "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+        "DML-GATHER_ND1-input-leading-ones": (
+            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-GATHER_ND1-indices-leading-ones": (
+            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes"
+        ),
+        "DML-GATHER_ND1-batch-sizes": (
+            "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
+            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-GATHER_ND1-index-tuple-size": (
+            "BatchDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount"
+        ),
+        "DML-GATHER_ND1-output-rank": (
+            "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
+            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-GATHER_ND1-output-sizes": (
+            "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
+            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -175,11 +195,14 @@ class GatherNd1(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(InputDimensionCount) is int
             and type(IndicesDimensionCount) is int
             and type(BatchDimensionCount) is int
-        ):  # fmt: skip
+        ):
             settle(new, GatherNd1)
         new.__class__ = GatherNd1
         made: GatherNd1 = new
@@ -213,7 +236,7 @@ class GatherNd1(Description):
             and 0 <= input_dimension_count <= 4294967295
             and 0 <= indices_dimension_count <= 4294967295
             and 0 <= batch_dimension_count <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -239,7 +262,7 @@ class GatherNd1(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-GATHER_ND1-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -247,7 +270,8 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -255,7 +279,8 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-GATHER_ND1-input-dimension-count-range
@@ -268,12 +293,18 @@ class GatherNd1(Description):
                 )
             )
         if input_dimension_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} "
+                "as an unsigned number"
+                if input_dimension_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GATHER_ND1-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"InputDimensionCount is {input_dimension_count}; it must be at most "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER_ND1-indices-dimension-count-range
@@ -286,12 +317,18 @@ class GatherNd1(Description):
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
-            hint = f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {indices_dimension_count} is "
+                f"{indices_dimension_count - 4294967296} as an unsigned number"
+                if indices_dimension_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GATHER_ND1-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most "
+                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER_ND1-batch-dimension-count-range
@@ -300,7 +337,8 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-batch-dimension-count-range",
                     "BatchDimensionCount",
-                    f"BatchDimensionCount is {batch_dimension_count}; it must be less than InputDimensionCount, {input_dimension_count}",
+                    f"BatchDimensionCount is {batch_dimension_count}; it must be less than "
+                    f"InputDimensionCount, {input_dimension_count}",
                 )
             )
         if batch_dimension_count >= indices_dimension_count:
@@ -308,7 +346,8 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-batch-dimension-count-range",
                     "BatchDimensionCount",
-                    f"BatchDimensionCount is {batch_dimension_count}; it must be less than IndicesDimensionCount, {indices_dimension_count}",
+                    f"BatchDimensionCount is {batch_dimension_count}; it must be less than "
+                    f"IndicesDimensionCount, {indices_dimension_count}",
                 )
             )
         if violations:
@@ -324,19 +363,24 @@ class GatherNd1(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         input_start = input_tensor_rank - input_dimension_count
         indices_start = indices_tensor_rank - indices_dimension_count
         index_tuple_size = indices_tensor_sizes[indices_tensor_rank - 1]
-        gathered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]  # fmt: skip
+        gathered_sizes = (
+            indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1]
+            + input_tensor_sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]
+        )
         # DML-GATHER_ND1-same-type
         if output_tensor_data_type != input_tensor_data_type:
             violations.append(
                 Violation(
                     "DML-GATHER_ND1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-GATHER_ND1-input-leading-ones
@@ -346,7 +390,8 @@ class GatherNd1(Description):
                     Violation(
                         "DML-GATHER_ND1-input-leading-ones",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions before the last InputDimensionCount do not count)",
+                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions "
+                        "before the last InputDimensionCount do not count)",
                     )
                 )
                 break
@@ -357,28 +402,36 @@ class GatherNd1(Description):
                     Violation(
                         "DML-GATHER_ND1-indices-leading-ones",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 (dimensions before the last IndicesDimensionCount do not count)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
+                        "(dimensions before the last IndicesDimensionCount do not count)",
                     )
                 )
                 break
         # DML-GATHER_ND1-batch-sizes
         for d in range(min(batch_dimension_count, 8)):
             if entry(indices_tensor_sizes, indices_start + d) != entry(input_tensor_sizes, input_start + d):
+                number1 = entry(indices_tensor_sizes, indices_start + d)
+                number2 = entry(input_tensor_sizes, input_start + d)
                 violations.append(
                     Violation(
                         "DML-GATHER_ND1-batch-sizes",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{indices_start + d}] is {entry(indices_tensor_sizes, indices_start + d)}; it must equal InputTensor.Sizes[{input_start + d}], {entry(input_tensor_sizes, input_start + d)} (batches are shared)",
+                        f"IndicesTensor.Sizes[{indices_start + d}] is {number1}; it must equal "
+                        f"InputTensor.Sizes[{input_start + d}], {number2} (batches are shared)",
                     )
                 )
                 break
         # DML-GATHER_ND1-index-tuple-size
         if index_tuple_size > input_dimension_count - batch_dimension_count:
+            number1 = input_dimension_count - batch_dimension_count
             violations.append(
                 Violation(
                     "DML-GATHER_ND1-index-tuple-size",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at most InputDimensionCount ({input_dimension_count}) - BatchDimensionCount ({batch_dimension_count}), {input_dimension_count - batch_dimension_count} (a tuple has at most one coordinate for each input dimension that counts and is not a batch)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at "
+                    f"most InputDimensionCount ({input_dimension_count}) - BatchDimensionCount "
+                    f"({batch_dimension_count}), {number1} (a tuple has at most one coordinate for each "
+                    "input dimension that counts and is not a batch)",
                 )
             )
         # DML-GATHER_ND1-output-rank
@@ -387,16 +440,21 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-output-rank",
                     "IndicesTensor.Sizes",
-                    f"the gathered sizes are {list(gathered_sizes)}; they must be at most as many as the dimensions of InputTensor, {input_tensor_rank} (the output has room for every size that is not indexed away)",
+                    f"the gathered sizes are {list(gathered_sizes)}; they must be at most as many as the "
+                    f"dimensions of InputTensor, {input_tensor_rank} (the output has room for every size "
+                    "that is not indexed away)",
                 )
             )
         # DML-GATHER_ND1-output-sizes
         if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
+            numbers1 = list(align(gathered_sizes, input_tensor_rank, 1))
             violations.append(
                 Violation(
                     "DML-GATHER_ND1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align(gathered_sizes, input_tensor_rank, 1))} (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the sizes "
+                    "of the indices but the last, then those of the input that are not indexed, after "
+                    "leading 1s)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -404,7 +462,8 @@ class GatherNd1(Description):
     def infer(self) -> GatherNd1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -421,7 +480,10 @@ class GatherNd1(Description):
         input_start = input_tensor_rank - input_dimension_count
         indices_start = indices_tensor_rank - indices_dimension_count
         index_tuple_size = entry(indices_tensor_sizes, indices_tensor_rank - 1)
-        gathered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]  # fmt: skip
+        gathered_sizes = (
+            indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1]
+            + input_tensor_sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]
+        )
         output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
         completed = GatherNd1(
             InputTensor=self.InputTensor,

@@ -6,20 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred_if_given
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL = RecurrentNetworkDirection.BIDIRECTIONAL
-TENSOR_FLAGS_OWNED_BY_DML = TensorFlags.OWNED_BY_DML
+RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL = enums.RecurrentNetworkDirection.BIDIRECTIONAL
+TENSOR_FLAGS_OWNED_BY_DML = enums.TensorFlags.OWNED_BY_DML
 _ROW_1 = Support(
     (4,),
     (
@@ -51,15 +53,19 @@ class Gru(Description):
     InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
     WeightTensor (input tensor): Weights of the input for the gates z, r and h, for each direction.
     RecurrenceTensor (input tensor): Weights of the hidden state for the gates z, r and h, for each direction.
-    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z, r and h, for each direction; 0 if absent.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z,
+        r and h, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
     SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
-    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
+        batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
     ActivationDescCount (UINT): How many activations there are, 2 for each direction.
-    ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward one first.
+    ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward
+        one first.
     Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
-    LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication by the reset gate, instead of after it.
+    LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication
+        by the reset gate, instead of after it.
 
     Rules: DML-GRU-activation-desc-count, DML-GRU-same-type, DML-GRU-not-owned, DML-GRU-input-shape,
     DML-GRU-recurrence-shape, DML-GRU-direction-count, DML-GRU-weight-shape, DML-GRU-bias-shape,
@@ -104,17 +110,32 @@ class Gru(Description):
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GRU-activation-desc-count": "ActivationDescCount Direction",
-        "DML-GRU-same-type": "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType InputTensor.DataType OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType",
-        "DML-GRU-not-owned": "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags",
+        "DML-GRU-same-type": (
+            "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType InputTensor.DataType "
+            "OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor "
+            "OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType"
+        ),
+        "DML-GRU-not-owned": (
+            "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags "
+            "RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags"
+        ),
         "DML-GRU-input-shape": "InputTensor.Sizes",
         "DML-GRU-recurrence-shape": "RecurrenceTensor.Sizes",
         "DML-GRU-direction-count": "Direction RecurrenceTensor.Sizes",
         "DML-GRU-weight-shape": "InputTensor.Sizes RecurrenceTensor.Sizes WeightTensor.Sizes",
         "DML-GRU-bias-shape": "BiasTensor BiasTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-GRU-hidden-init-shape": "HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-GRU-sequence-lengths-shape": "InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes",
-        "DML-GRU-output-sequence-shape": "InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-GRU-output-single-shape": "InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-GRU-hidden-init-shape": (
+            "HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes"
+        ),
+        "DML-GRU-sequence-lengths-shape": (
+            "InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes"
+        ),
+        "DML-GRU-output-sequence-shape": (
+            "InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes"
+        ),
+        "DML-GRU-output-single-shape": (
+            "InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes"
+        ),
         "DML-GRU-output-given": "OutputSequenceTensor OutputSingleTensor",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -171,7 +192,7 @@ class Gru(Description):
     OutputSingleTensor: TensorDesc | None
     ActivationDescCount: int
     ActivationDescs: tuple[Description, ...]
-    Direction: RecurrentNetworkDirection
+    Direction: enums.RecurrentNetworkDirection
     LinearBeforeReset: bool
 
     def __new__(
@@ -187,7 +208,7 @@ class Gru(Description):
         OutputSingleTensor: TensorDesc | None = None,
         ActivationDescCount: SupportsIndex | None = None,
         ActivationDescs: Iterable[Description],
-        Direction: RecurrentNetworkDirection | str,
+        Direction: enums.RecurrentNetworkDirection | str,
         LinearBeforeReset: bool,
     ) -> Gru:
         new: Any = _OPEN()
@@ -209,15 +230,27 @@ class Gru(Description):
             and type(WeightTensor) is TensorDesc and WeightTensor._state != WRONG_TYPE
             and type(RecurrenceTensor) is TensorDesc and RecurrenceTensor._state != WRONG_TYPE
             and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and (HiddenInitTensor is None or (type(HiddenInitTensor) is TensorDesc and HiddenInitTensor._state != WRONG_TYPE))
-            and (SequenceLengthsTensor is None or (type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE))
-            and (OutputSequenceTensor is None or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE))
-            and (OutputSingleTensor is None or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE))
+            and (
+                HiddenInitTensor is None
+                or (type(HiddenInitTensor) is TensorDesc and HiddenInitTensor._state != WRONG_TYPE)
+            )
+            and (
+                SequenceLengthsTensor is None
+                or (type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputSequenceTensor is None
+                or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputSingleTensor is None
+                or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE)
+            )
             and type(ActivationDescCount) is int
             and type(ActivationDescs) is tuple and not ActivationDescs
-            and type(Direction) is RecurrentNetworkDirection
+            and type(Direction) is enums.RecurrentNetworkDirection
             and type(LinearBeforeReset) in (bool, int)
-        ):  # fmt: skip
+        ):
             settle(new, Gru)
         new.__class__ = Gru
         made: Gru = new
@@ -247,7 +280,13 @@ class Gru(Description):
         activation_descs = self.ActivationDescs
         direction = self.Direction
         linear_before_reset = self.LinearBeforeReset
-        if self._state or input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or weight_tensor is None
+            or recurrence_tensor is None
+            or activation_descs is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -255,16 +294,32 @@ class Gru(Description):
             and (weight_tensor._state & SOUND_INPUT or is_sound(weight_tensor, True))
             and (recurrence_tensor._state & SOUND_INPUT or is_sound(recurrence_tensor, True))
             and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (hidden_init_tensor is None or hidden_init_tensor._state & SOUND_INPUT or is_sound(hidden_init_tensor, True))
-            and (sequence_lengths_tensor is None or sequence_lengths_tensor._state & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
-            and (output_sequence_tensor is None or output_sequence_tensor._state & SOUND_OUTPUT or is_sound(output_sequence_tensor, False))
-            and (output_single_tensor is None or output_single_tensor._state & SOUND_OUTPUT or is_sound(output_single_tensor, False))
+            and (
+                hidden_init_tensor is None
+                or hidden_init_tensor._state & SOUND_INPUT
+                or is_sound(hidden_init_tensor, True)
+            )
+            and (
+                sequence_lengths_tensor is None
+                or sequence_lengths_tensor._state & SOUND_INPUT
+                or is_sound(sequence_lengths_tensor, True)
+            )
+            and (
+                output_sequence_tensor is None
+                or output_sequence_tensor._state & SOUND_OUTPUT
+                or is_sound(output_sequence_tensor, False)
+            )
+            and (
+                output_single_tensor is None
+                or output_single_tensor._state & SOUND_OUTPUT
+                or is_sound(output_single_tensor, False)
+            )
             and 0 <= activation_desc_count <= 4294967295
             and len(activation_descs) == self.ActivationDescCount
             and not activation_descs
-            and type(direction) is RecurrentNetworkDirection
+            and type(direction) is enums.RecurrentNetworkDirection
             and -2147483648 <= linear_before_reset <= 2147483647
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -315,16 +370,21 @@ class Gru(Description):
             or (sequence_lengths_tensor and sequence_lengths_tensor_rank not in sequence_lengths_tensor_ranks)
             or (output_sequence_tensor and output_sequence_tensor_rank not in output_sequence_tensor_ranks)
             or (output_single_tensor and output_single_tensor_rank not in output_single_tensor_ranks)
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         function_count = 2
         # DML-GRU-activation-desc-count
-        if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count * 2:  # fmt: skip
+        if (
+            direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL
+            and activation_desc_count != function_count * 2
+        ):
             violations.append(
                 Violation(
                     "DML-GRU-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 4 (each direction has its own activations)",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 4 (each direction "
+                    "has its own activations)",
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
@@ -332,7 +392,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2 (each direction has its own activations)",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 2 (each direction "
+                    "has its own activations)",
                 )
             )
         if violations:
@@ -355,10 +417,16 @@ class Gru(Description):
             or recurrence_tensor_data_type not in recurrence_tensor_types
             or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
             or (hidden_init_tensor and hidden_init_tensor_data_type not in hidden_init_tensor_types)
-            or (sequence_lengths_tensor and sequence_lengths_tensor_data_type not in sequence_lengths_tensor_types)
-            or (output_sequence_tensor and output_sequence_tensor_data_type not in output_sequence_tensor_types)
+            or (
+                sequence_lengths_tensor
+                and sequence_lengths_tensor_data_type not in sequence_lengths_tensor_types
+            )
+            or (
+                output_sequence_tensor
+                and output_sequence_tensor_data_type not in output_sequence_tensor_types
+            )
             or (output_single_tensor and output_single_tensor_data_type not in output_single_tensor_types)
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         input_tensor_flags = input_tensor.Flags
         weight_tensor_flags = weight_tensor.Flags
@@ -378,7 +446,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "WeightTensor.DataType",
-                    f"WeightTensor.DataType is {name_of(TensorDataType, weight_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"WeightTensor.DataType is {name_of(enums.TensorDataType, weight_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if recurrence_tensor_data_type != input_tensor_data_type:
@@ -386,7 +456,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "RecurrenceTensor.DataType",
-                    f"RecurrenceTensor.DataType is {name_of(TensorDataType, recurrence_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "RecurrenceTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, recurrence_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -394,7 +466,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(TensorDataType, bias_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_data_type != input_tensor_data_type:
@@ -402,7 +476,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "HiddenInitTensor.DataType",
-                    f"HiddenInitTensor.DataType is {name_of(TensorDataType, hidden_init_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "HiddenInitTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, hidden_init_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_sequence_tensor is not None and output_sequence_tensor_data_type != input_tensor_data_type:
@@ -410,7 +486,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "OutputSequenceTensor.DataType",
-                    f"OutputSequenceTensor.DataType is {name_of(TensorDataType, output_sequence_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "OutputSequenceTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_sequence_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_single_tensor is not None and output_single_tensor_data_type != input_tensor_data_type:
@@ -418,7 +496,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "OutputSingleTensor.DataType",
-                    f"OutputSingleTensor.DataType is {name_of(TensorDataType, output_single_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "OutputSingleTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_single_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-GRU-not-owned
@@ -427,7 +507,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "InputTensor.Flags",
-                    f"InputTensor.Flags is {name_of(TensorFlags, input_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"InputTensor.Flags is {name_of(enums.TensorFlags, input_tensor_flags)}; it must differ "
+                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if weight_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -435,7 +516,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "WeightTensor.Flags",
-                    f"WeightTensor.Flags is {name_of(TensorFlags, weight_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"WeightTensor.Flags is {name_of(enums.TensorFlags, weight_tensor_flags)}; it must "
+                    "differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if recurrence_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -443,7 +525,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "RecurrenceTensor.Flags",
-                    f"RecurrenceTensor.Flags is {name_of(TensorFlags, recurrence_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"RecurrenceTensor.Flags is {name_of(enums.TensorFlags, recurrence_tensor_flags)}; it "
+                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if bias_tensor is not None and bias_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -451,7 +534,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "BiasTensor.Flags",
-                    f"BiasTensor.Flags is {name_of(TensorFlags, bias_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"BiasTensor.Flags is {name_of(enums.TensorFlags, bias_tensor_flags)}; it must differ "
+                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -459,7 +543,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "HiddenInitTensor.Flags",
-                    f"HiddenInitTensor.Flags is {name_of(TensorFlags, hidden_init_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"HiddenInitTensor.Flags is {name_of(enums.TensorFlags, hidden_init_tensor_flags)}; it "
+                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if sequence_lengths_tensor is not None and sequence_lengths_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -467,7 +552,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "SequenceLengthsTensor.Flags",
-                    f"SequenceLengthsTensor.Flags is {name_of(TensorFlags, sequence_lengths_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "SequenceLengthsTensor.Flags is "
+                    f"{name_of(enums.TensorFlags, sequence_lengths_tensor_flags)}; it must differ from "
+                    "OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         # DML-GRU-input-shape
@@ -493,7 +580,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-recurrence-shape",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 3 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
+                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 3 x "
+                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
+                    f"{gate_count * hidden_size}",
                 )
             )
         # DML-GRU-direction-count
@@ -502,7 +591,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-direction-count",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 2",
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
@@ -510,7 +600,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-direction-count",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 1",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 1",
                 )
             )
         # DML-GRU-weight-shape
@@ -527,7 +618,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
@@ -535,7 +627,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 3 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
+                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 3 x "
+                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
+                    f"{gate_count * hidden_size}",
                 )
             )
         if entry(weight_tensor_sizes, 3) != input_size:
@@ -543,7 +637,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal InputTensor.Sizes[3], {input_size}",
+                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal "
+                    f"InputTensor.Sizes[3], {input_size}",
                 )
             )
         # DML-GRU-bias-shape
@@ -568,7 +663,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
@@ -576,7 +672,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 3 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, {gate_count * hidden_size * 2}",
+                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 3 x "
+                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, "
+                    f"{gate_count * hidden_size * 2}",
                 )
             )
         # DML-GRU-hidden-init-shape
@@ -593,7 +691,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
@@ -601,7 +700,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal "
+                    f"InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
@@ -609,7 +709,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal "
+                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-GRU-sequence-lengths-shape
@@ -618,7 +719,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[0] is {entry(sequence_lengths_tensor_sizes, 0)}; it must equal 1",
+                    f"SequenceLengthsTensor.Sizes[0] is {entry(sequence_lengths_tensor_sizes, 0)}; it must "
+                    "equal 1",
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 1) != 1:
@@ -626,7 +728,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[1] is {entry(sequence_lengths_tensor_sizes, 1)}; it must equal 1",
+                    f"SequenceLengthsTensor.Sizes[1] is {entry(sequence_lengths_tensor_sizes, 1)}; it must "
+                    "equal 1",
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 2) != 1:
@@ -634,7 +737,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[2] is {entry(sequence_lengths_tensor_sizes, 2)}; it must equal 1",
+                    f"SequenceLengthsTensor.Sizes[2] is {entry(sequence_lengths_tensor_sizes, 2)}; it must "
+                    "equal 1",
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 3) != batch_size:
@@ -642,7 +746,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must "
+                    f"equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         # DML-GRU-output-sequence-shape
@@ -651,7 +756,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must equal InputTensor.Sizes[1], {sequence_length}",
+                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must "
+                    f"equal InputTensor.Sizes[1], {sequence_length}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
@@ -659,7 +765,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must "
+                    f"equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
@@ -667,7 +774,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must "
+                    f"equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
@@ -675,7 +783,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must "
+                    f"equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-GRU-output-single-shape
@@ -692,7 +801,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
@@ -700,7 +810,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal "
+                    f"InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
@@ -708,7 +819,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal "
+                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -724,7 +836,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-given",
                     "OutputSequenceTensor",
-                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)",
+                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given "
+                    "(without an output there is nothing to compute)",
                 )
             )
         return violations
@@ -732,7 +845,8 @@ class Gru(Description):
     def infer(self) -> Gru:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

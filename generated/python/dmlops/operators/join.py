@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred, tensor_at
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -193,10 +195,14 @@ class Join(Description):
         new._state = 0
         if not (
             type(InputCount) is int
-            and type(InputTensors) is tuple and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in InputTensors)
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(InputTensors) is tuple
+            and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in InputTensors)
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
-        ):  # fmt: skip
+        ):
             settle(new, Join)
         new.__class__ = Join
         made: Join = new
@@ -227,7 +233,7 @@ class Join(Description):
             and len(input_tensors) == self.InputCount
             and all((one._state & SOUND_INPUT or is_sound(one, True)) for one in input_tensors)
             and 0 <= axis <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -246,7 +252,7 @@ class Join(Description):
         if (
             any(len(one.Sizes) not in input_tensors_ranks for one in input_tensors)
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-JOIN-same-rank
         for i in range(len(input_tensors)):
@@ -255,7 +261,8 @@ class Join(Description):
                     Violation(
                         "DML-JOIN-same-rank",
                         "InputTensors.DimensionCount",
-                        f"InputTensors[{i}].DimensionCount is {input_tensors[i].DimensionCount}; it must equal OutputTensor.DimensionCount, {output_tensor_rank}",
+                        f"InputTensors[{i}].DimensionCount is {input_tensors[i].DimensionCount}; it must "
+                        f"equal OutputTensor.DimensionCount, {output_tensor_rank}",
                     )
                 )
                 break
@@ -270,12 +277,17 @@ class Join(Description):
             )
         # DML-JOIN-axis-range
         if axis >= output_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-JOIN-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, {output_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, "
+                    f"{output_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -288,7 +300,7 @@ class Join(Description):
             not sound
             or any(one.DataType not in input_tensors_types for one in input_tensors)
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-JOIN-input-types
         for i in range(1, len(input_tensors)):
@@ -297,7 +309,10 @@ class Join(Description):
                     Violation(
                         "DML-JOIN-input-types",
                         "InputTensors.DataType",
-                        f"InputTensors[{i}].DataType is {name_of(TensorDataType, input_tensors[i].DataType)}; it must equal InputTensors[0].DataType, {name_of(TensorDataType, tensor_at(input_tensors, 0).DataType)}",
+                        f"InputTensors[{i}].DataType is "
+                        f"{name_of(enums.TensorDataType, input_tensors[i].DataType)}; it must equal "
+                        "InputTensors[0].DataType, "
+                        f"{name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType)}",
                     )
                 )
                 break
@@ -307,7 +322,9 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-output-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensors[0].DataType, {name_of(TensorDataType, tensor_at(input_tensors, 0).DataType)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensors[0].DataType, "
+                    f"{name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType)}",
                 )
             )
         # DML-JOIN-input-sizes-off-axis
@@ -318,7 +335,9 @@ class Join(Description):
                         Violation(
                             "DML-JOIN-input-sizes-off-axis",
                             "InputTensors.Sizes",
-                            f"InputTensors[{i}].Sizes[{d}] is {entry(input_tensors[i].Sizes, d)}; it must equal InputTensors[0].Sizes[{d}], {tensor_at(input_tensors, 0).Sizes[d]} (only the axis may differ)",
+                            f"InputTensors[{i}].Sizes[{d}] is {entry(input_tensors[i].Sizes, d)}; it must "
+                            f"equal InputTensors[0].Sizes[{d}], {tensor_at(input_tensors, 0).Sizes[d]} "
+                            "(only the axis may differ)",
                         )
                     )
                     break
@@ -326,12 +345,27 @@ class Join(Description):
                 continue
             break
         # DML-JOIN-output-sizes
-        if output_tensor_sizes != replaced(tensor_at(input_tensors, 0).Sizes, axis, sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors)))):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != replaced(
+                tensor_at(input_tensors, 0).Sizes,
+                axis,
+                sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))),
+            )
+        ):
+            numbers1 = list(
+                replaced(
+                    tensor_at(input_tensors, 0).Sizes,
+                    axis,
+                    sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))),
+                )
+            )
             violations.append(
                 Violation(
                     "DML-JOIN-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(replaced(tensor_at(input_tensors, 0).Sizes, axis, sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors)))))} (along Axis, {axis}, the inputs add up; the other sizes are theirs)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (along Axis, "
+                    f"{axis}, the inputs add up; the other sizes are theirs)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -339,14 +373,19 @@ class Join(Description):
     def infer(self) -> Join:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensors = given(self, "InputTensors")
         axis = self.Axis
         output_tensor_data_type = tensor_at(input_tensors, 0).DataType
-        output_tensor_sizes = replaced(tensor_at(input_tensors, 0).Sizes, axis, sum(entry(tensor_at(input_tensors, i).Sizes, axis) for i in range(len(input_tensors))))  # fmt: skip
+        output_tensor_sizes = replaced(
+            tensor_at(input_tensors, 0).Sizes,
+            axis,
+            sum(entry(tensor_at(input_tensors, i).Sizes, axis) for i in range(len(input_tensors))),
+        )
         completed = Join(
             InputCount=self.InputCount,
             InputTensors=self.InputTensors,

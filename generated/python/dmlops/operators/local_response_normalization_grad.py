@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -40,8 +42,10 @@ class LocalResponseNormalizationGrad(Description):
     InputTensor (input tensor): The input of the forward pass: batch, channel, height and width.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height and width.
-    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
+    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height
+        and width.
+    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is
+        cut at the edges.
     Alpha (FLOAT): Factor of the sum of squares; 0.0001 is usual.
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
     Bias (FLOAT): Added to the sum of squares; 1 is usual.
@@ -69,8 +73,12 @@ class LocalResponseNormalizationGrad(Description):
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range": "LocalSize",
-        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
-        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type": (
+            "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType"
+        ),
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes": (
+            "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
@@ -85,7 +93,9 @@ class LocalResponseNormalizationGrad(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_3_1,
         FeatureLevel.LEVEL_6_4: _SINCE_3_1,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_3_1,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_3_1,
+    )
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc
@@ -121,13 +131,16 @@ class LocalResponseNormalizationGrad(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+            and (
+                OutputGradientTensor is None
+                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
+            )
             and type(CrossChannel) in (bool, int)
             and type(LocalSize) is int
             and type(Alpha) is float
             and type(Beta) is float
             and type(Bias) is float
-        ):  # fmt: skip
+        ):
             settle(new, LocalResponseNormalizationGrad)
         new.__class__ = LocalResponseNormalizationGrad
         made: LocalResponseNormalizationGrad = new
@@ -150,7 +163,12 @@ class LocalResponseNormalizationGrad(Description):
         output_gradient_tensor = self.OutputGradientTensor
         cross_channel = self.CrossChannel
         local_size = self.LocalSize
-        if self._state or input_tensor is None or input_gradient_tensor is None or output_gradient_tensor is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or input_gradient_tensor is None
+            or output_gradient_tensor is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -159,7 +177,7 @@ class LocalResponseNormalizationGrad(Description):
             and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
             and -2147483648 <= cross_channel <= 2147483647
             and 0 <= local_size <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -185,7 +203,7 @@ class LocalResponseNormalizationGrad(Description):
             input_tensor_rank not in input_tensor_ranks
             or input_gradient_tensor_rank not in input_gradient_tensor_ranks
             or output_gradient_tensor_rank not in output_gradient_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range
         if local_size < 1:
@@ -209,7 +227,7 @@ class LocalResponseNormalizationGrad(Description):
             or input_tensor_data_type not in input_tensor_types
             or input_gradient_tensor_data_type not in input_gradient_tensor_types
             or output_gradient_tensor_data_type not in output_gradient_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type
         if input_gradient_tensor_data_type != input_tensor_data_type:
@@ -217,7 +235,9 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type",
                     "InputGradientTensor.DataType",
-                    f"InputGradientTensor.DataType is {name_of(TensorDataType, input_gradient_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "InputGradientTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_gradient_tensor_data_type != input_tensor_data_type:
@@ -225,17 +245,30 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes
         if input_gradient_tensor_sizes != input_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == entry(input_tensor_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if input_gradient_tensor_rank == len(input_tensor_sizes)
+                and all(
+                    input_gradient_tensor_sizes[d] == entry(input_tensor_sizes, d)
+                    or input_gradient_tensor_sizes[d] == 1
+                    for d in range(input_gradient_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal "
+                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -243,7 +276,8 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
+                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -251,7 +285,8 @@ class LocalResponseNormalizationGrad(Description):
     def infer(self) -> LocalResponseNormalizationGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

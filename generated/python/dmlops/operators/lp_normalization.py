@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -52,8 +55,8 @@ class LpNormalization(Description):
     Epsilon (FLOAT): Small number that keeps the divisor from being 0; 0.00001 is usual.
     P (UINT): Order of the norm, 1 or 2.
 
-    Rules: DML-LP_NORMALIZATION-same-rank, DML-LP_NORMALIZATION-axis-range, DML-LP_NORMALIZATION-p-values,
-    DML-LP_NORMALIZATION-same-type, DML-LP_NORMALIZATION-same-sizes.
+    Rules: DML-LP_NORMALIZATION-same-rank, DML-LP_NORMALIZATION-same-type, DML-LP_NORMALIZATION-same-sizes,
+    DML-LP_NORMALIZATION-axis-range, DML-LP_NORMALIZATION-p-values.
     """
 
     OPERATOR: ClassVar[str] = "LP_NORMALIZATION"
@@ -68,17 +71,17 @@ class LpNormalization(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-LP_NORMALIZATION-same-rank", "docs"),
-        Rule("DML-LP_NORMALIZATION-axis-range", "docs"),
-        Rule("DML-LP_NORMALIZATION-p-values", "docs"),
         Rule("DML-LP_NORMALIZATION-same-type", "docs"),
         Rule("DML-LP_NORMALIZATION-same-sizes", "docs"),
+        Rule("DML-LP_NORMALIZATION-axis-range", "docs"),
+        Rule("DML-LP_NORMALIZATION-p-values", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_NORMALIZATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-LP_NORMALIZATION-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-LP_NORMALIZATION-p-values": "P",
         "DML-LP_NORMALIZATION-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-LP_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-LP_NORMALIZATION-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-LP_NORMALIZATION-p-values": "P",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -126,11 +129,14 @@ class LpNormalization(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
             and type(Epsilon) is float
             and type(P) is int
-        ):  # fmt: skip
+        ):
             settle(new, LpNormalization)
         new.__class__ = LpNormalization
         made: LpNormalization = new
@@ -160,7 +166,7 @@ class LpNormalization(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
             and 0 <= p <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -181,7 +187,7 @@ class LpNormalization(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-LP_NORMALIZATION-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -189,17 +195,23 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-LP_NORMALIZATION-axis-range
         if axis >= input_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-LP_NORMALIZATION-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank} (no other axis exists){hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank} "
+                    f"(no other axis exists){hint}",
                 )
             )
         # DML-LP_NORMALIZATION-p-values
@@ -222,7 +234,7 @@ class LpNormalization(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-LP_NORMALIZATION-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -230,7 +242,9 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-LP_NORMALIZATION-same-sizes
@@ -239,7 +253,8 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -247,7 +262,8 @@ class LpNormalization(Description):
     def infer(self) -> LpNormalization:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -81,9 +83,13 @@ class LpPooling(Description):
         "DML-LP_POOLING-strides-range": "Strides",
         "DML-LP_POOLING-window-size-range": "WindowSize",
         "DML-LP_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-LP_POOLING-window-fits": "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-LP_POOLING-window-fits": (
+            "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize"
+        ),
         "DML-LP_POOLING-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-LP_POOLING-windows-within": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
+        "DML-LP_POOLING-windows-within": (
+            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
+        ),
         "DML-LP_POOLING-p-range": "P",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -103,7 +109,9 @@ class LpPooling(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_1_0,
         FeatureLevel.LEVEL_6_4: _SINCE_1_0,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_1_0,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_1_0,
+    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
@@ -138,14 +146,17 @@ class LpPooling(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(DimensionCount) is int
             and type(Strides) is tuple and INTEGERS(map(type, Strides))
             and type(WindowSize) is tuple and INTEGERS(map(type, WindowSize))
             and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
             and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
             and type(P) is int
-        ):  # fmt: skip
+        ):
             settle(new, LpPooling)
         new.__class__ = LpPooling
         made: LpPooling = new
@@ -171,7 +182,15 @@ class LpPooling(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         p = self.P
-        if self._state or input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or strides is None
+            or window_size is None
+            or start_padding is None
+            or end_padding is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -187,7 +206,7 @@ class LpPooling(Description):
             and len(end_padding) == self.DimensionCount
             and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
             and 0 <= p <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -208,7 +227,7 @@ class LpPooling(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-LP_POOLING-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -216,7 +235,8 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-LP_POOLING-dimension-count
@@ -225,7 +245,9 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
+                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial "
+                    "dimensions)",
                 )
             )
         # DML-LP_POOLING-p-range
@@ -248,7 +270,7 @@ class LpPooling(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-LP_POOLING-strides-range
         for i in range(len(strides)):
@@ -268,7 +290,8 @@ class LpPooling(Description):
                     Violation(
                         "DML-LP_POOLING-window-size-range",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has no result)",
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has "
+                        "no result)",
                     )
                 )
                 break
@@ -278,7 +301,9 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-LP_POOLING-output-batches-channels
@@ -288,7 +313,9 @@ class LpPooling(Description):
                     Violation(
                         "DML-LP_POOLING-output-batches-channels",
                         "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal "
+                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each "
+                        "batch is pooled by itself)",
                     )
                 )
                 break
@@ -302,33 +329,59 @@ class LpPooling(Description):
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if self._state or input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or strides is None
+            or window_size is None
+            or start_padding is None
+            or end_padding is None
+        ):
             return []
         violations: list[Violation] = []
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
         output_tensor_sizes = output_tensor.Sizes
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(input_tensor_rank - 2)
+        )
         # DML-LP_POOLING-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
-                hint = f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""  # fmt: skip
+                hint = (
+                    f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an "
+                    "unsigned number"
+                    if window_size[i] >= 2147483648
+                    else ""
+                )
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it should be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once){hint}",
+                        f"WindowSize[{i}] is {window_size[i]}; it should be at most "
+                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
+                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
+                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the "
+                        f"window at least once){hint}",
                     )
                 )
                 break
         # DML-LP_POOLING-windows-within
         for i in range(input_tensor_rank - 2):
             if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                number1 = saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-windows-within",
                         "OutputTensor.Sizes",
-                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past the padded input has no elements)",
+                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x "
+                        f"Strides[{i}] ({entry(strides, i)}) is {number1}; it should be less than "
+                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
+                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
+                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past "
+                        "the padded input has no elements)",
                     )
                 )
                 break
@@ -337,7 +390,8 @@ class LpPooling(Description):
     def infer(self) -> LpPooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -349,8 +403,17 @@ class LpPooling(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(input_tensor_rank - 2)
+        )
+        pooled_sizes = (
+            input_tensor_sizes[:2]
+            + tuple(
+                quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1
+                for i in range(input_tensor_rank - 2)
+            )
+        )
         completed = LpPooling(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

@@ -6,20 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import as_float, entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred_if_given
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL = RecurrentNetworkDirection.BIDIRECTIONAL
-TENSOR_FLAGS_OWNED_BY_DML = TensorFlags.OWNED_BY_DML
+RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL = enums.RecurrentNetworkDirection.BIDIRECTIONAL
+TENSOR_FLAGS_OWNED_BY_DML = enums.TensorFlags.OWNED_BY_DML
 _ROW_1 = Support(
     (4,),
     (
@@ -53,17 +55,22 @@ class Lstm(Description):
 
     InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
     WeightTensor (input tensor): Weights of the input for the gates i, o, f and c, for each direction.
-    RecurrenceTensor (input tensor): Weights of the hidden state for the gates i, o, f and c, for each direction.
-    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates i, o, f and c, for each direction; 0 if absent.
+    RecurrenceTensor (input tensor): Weights of the hidden state for the gates i, o, f and c, for each
+        direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates i,
+        o, f and c, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
     CellMemInitTensor (input tensor, optional): The cell state before the first step; 0 if absent.
     SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
-    PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each direction; 0 if absent.
-    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each
+        direction; 0 if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
+        batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
     OutputCellSingleTensor (output tensor, optional): The cell state of the last step of each direction.
     ActivationDescCount (UINT): How many activations there are, 3 for each direction.
-    ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the forward one first.
+    ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the
+        forward one first.
     Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
     ClipThreshold (FLOAT): Limit of the magnitude of what the activations get, if UseClipThreshold.
     UseClipThreshold (BOOL): Whether ClipThreshold counts.
@@ -124,24 +131,48 @@ class Lstm(Description):
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LSTM-activation-desc-count": "ActivationDescCount Direction",
-        "DML-LSTM-same-type": "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType InputTensor.DataType OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType",
-        "DML-LSTM-not-owned": "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags",
+        "DML-LSTM-same-type": (
+            "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType InputTensor.DataType "
+            "OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor "
+            "OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType"
+        ),
+        "DML-LSTM-not-owned": (
+            "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags "
+            "RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags"
+        ),
         "DML-LSTM-input-shape": "InputTensor.Sizes",
         "DML-LSTM-recurrence-shape": "RecurrenceTensor.Sizes",
         "DML-LSTM-direction-count": "Direction RecurrenceTensor.Sizes",
         "DML-LSTM-weight-shape": "InputTensor.Sizes RecurrenceTensor.Sizes WeightTensor.Sizes",
         "DML-LSTM-bias-shape": "BiasTensor BiasTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-LSTM-hidden-init-shape": "HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-LSTM-sequence-lengths-shape": "InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes",
-        "DML-LSTM-output-sequence-shape": "InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-LSTM-output-single-shape": "InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-hidden-init-shape": (
+            "HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes"
+        ),
+        "DML-LSTM-sequence-lengths-shape": (
+            "InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes"
+        ),
+        "DML-LSTM-output-sequence-shape": (
+            "InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes"
+        ),
+        "DML-LSTM-output-single-shape": (
+            "InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes"
+        ),
         "DML-LSTM-output-given": "OutputCellSingleTensor OutputSequenceTensor OutputSingleTensor",
         "DML-LSTM-clip-threshold-range": "ClipThreshold UseClipThreshold",
-        "DML-LSTM-same-type-cell": "CellMemInitTensor CellMemInitTensor.DataType InputTensor.DataType OutputCellSingleTensor OutputCellSingleTensor.DataType PeepholeTensor PeepholeTensor.DataType",
-        "DML-LSTM-not-owned-cell": "CellMemInitTensor CellMemInitTensor.Flags PeepholeTensor PeepholeTensor.Flags",
-        "DML-LSTM-cell-mem-init-shape": "CellMemInitTensor CellMemInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-same-type-cell": (
+            "CellMemInitTensor CellMemInitTensor.DataType InputTensor.DataType OutputCellSingleTensor "
+            "OutputCellSingleTensor.DataType PeepholeTensor PeepholeTensor.DataType"
+        ),
+        "DML-LSTM-not-owned-cell": (
+            "CellMemInitTensor CellMemInitTensor.Flags PeepholeTensor PeepholeTensor.Flags"
+        ),
+        "DML-LSTM-cell-mem-init-shape": (
+            "CellMemInitTensor CellMemInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes"
+        ),
         "DML-LSTM-peephole-shape": "PeepholeTensor PeepholeTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-LSTM-output-cell-single-shape": "InputTensor.Sizes OutputCellSingleTensor OutputCellSingleTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-output-cell-single-shape": (
+            "InputTensor.Sizes OutputCellSingleTensor OutputCellSingleTensor.Sizes RecurrenceTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -200,7 +231,7 @@ class Lstm(Description):
     OutputCellSingleTensor: TensorDesc | None
     ActivationDescCount: int
     ActivationDescs: tuple[Description, ...]
-    Direction: RecurrentNetworkDirection
+    Direction: enums.RecurrentNetworkDirection
     ClipThreshold: float
     UseClipThreshold: bool
     CoupleInputForget: bool
@@ -221,7 +252,7 @@ class Lstm(Description):
         OutputCellSingleTensor: TensorDesc | None = None,
         ActivationDescCount: SupportsIndex | None = None,
         ActivationDescs: Iterable[Description],
-        Direction: RecurrentNetworkDirection | str,
+        Direction: enums.RecurrentNetworkDirection | str,
         ClipThreshold: SupportsFloat,
         UseClipThreshold: bool,
         CoupleInputForget: bool,
@@ -250,20 +281,43 @@ class Lstm(Description):
             and type(WeightTensor) is TensorDesc and WeightTensor._state != WRONG_TYPE
             and type(RecurrenceTensor) is TensorDesc and RecurrenceTensor._state != WRONG_TYPE
             and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and (HiddenInitTensor is None or (type(HiddenInitTensor) is TensorDesc and HiddenInitTensor._state != WRONG_TYPE))
-            and (CellMemInitTensor is None or (type(CellMemInitTensor) is TensorDesc and CellMemInitTensor._state != WRONG_TYPE))
-            and (SequenceLengthsTensor is None or (type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE))
-            and (PeepholeTensor is None or (type(PeepholeTensor) is TensorDesc and PeepholeTensor._state != WRONG_TYPE))
-            and (OutputSequenceTensor is None or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE))
-            and (OutputSingleTensor is None or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE))
-            and (OutputCellSingleTensor is None or (type(OutputCellSingleTensor) is TensorDesc and OutputCellSingleTensor._state != WRONG_TYPE))
+            and (
+                HiddenInitTensor is None
+                or (type(HiddenInitTensor) is TensorDesc and HiddenInitTensor._state != WRONG_TYPE)
+            )
+            and (
+                CellMemInitTensor is None
+                or (type(CellMemInitTensor) is TensorDesc and CellMemInitTensor._state != WRONG_TYPE)
+            )
+            and (
+                SequenceLengthsTensor is None
+                or (type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE)
+            )
+            and (
+                PeepholeTensor is None
+                or (type(PeepholeTensor) is TensorDesc and PeepholeTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputSequenceTensor is None
+                or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputSingleTensor is None
+                or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputCellSingleTensor is None
+                or (
+                    type(OutputCellSingleTensor) is TensorDesc and OutputCellSingleTensor._state != WRONG_TYPE
+                )
+            )
             and type(ActivationDescCount) is int
             and type(ActivationDescs) is tuple and not ActivationDescs
-            and type(Direction) is RecurrentNetworkDirection
+            and type(Direction) is enums.RecurrentNetworkDirection
             and type(ClipThreshold) is float
             and type(UseClipThreshold) in (bool, int)
             and type(CoupleInputForget) in (bool, int)
-        ):  # fmt: skip
+        ):
             settle(new, Lstm)
         new.__class__ = Lstm
         made: Lstm = new
@@ -297,7 +351,13 @@ class Lstm(Description):
         direction = self.Direction
         use_clip_threshold = self.UseClipThreshold
         couple_input_forget = self.CoupleInputForget
-        if self._state or input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or weight_tensor is None
+            or recurrence_tensor is None
+            or activation_descs is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -305,20 +365,48 @@ class Lstm(Description):
             and (weight_tensor._state & SOUND_INPUT or is_sound(weight_tensor, True))
             and (recurrence_tensor._state & SOUND_INPUT or is_sound(recurrence_tensor, True))
             and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (hidden_init_tensor is None or hidden_init_tensor._state & SOUND_INPUT or is_sound(hidden_init_tensor, True))
-            and (cell_mem_init_tensor is None or cell_mem_init_tensor._state & SOUND_INPUT or is_sound(cell_mem_init_tensor, True))
-            and (sequence_lengths_tensor is None or sequence_lengths_tensor._state & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
-            and (peephole_tensor is None or peephole_tensor._state & SOUND_INPUT or is_sound(peephole_tensor, True))
-            and (output_sequence_tensor is None or output_sequence_tensor._state & SOUND_OUTPUT or is_sound(output_sequence_tensor, False))
-            and (output_single_tensor is None or output_single_tensor._state & SOUND_OUTPUT or is_sound(output_single_tensor, False))
-            and (output_cell_single_tensor is None or output_cell_single_tensor._state & SOUND_OUTPUT or is_sound(output_cell_single_tensor, False))
+            and (
+                hidden_init_tensor is None
+                or hidden_init_tensor._state & SOUND_INPUT
+                or is_sound(hidden_init_tensor, True)
+            )
+            and (
+                cell_mem_init_tensor is None
+                or cell_mem_init_tensor._state & SOUND_INPUT
+                or is_sound(cell_mem_init_tensor, True)
+            )
+            and (
+                sequence_lengths_tensor is None
+                or sequence_lengths_tensor._state & SOUND_INPUT
+                or is_sound(sequence_lengths_tensor, True)
+            )
+            and (
+                peephole_tensor is None
+                or peephole_tensor._state & SOUND_INPUT
+                or is_sound(peephole_tensor, True)
+            )
+            and (
+                output_sequence_tensor is None
+                or output_sequence_tensor._state & SOUND_OUTPUT
+                or is_sound(output_sequence_tensor, False)
+            )
+            and (
+                output_single_tensor is None
+                or output_single_tensor._state & SOUND_OUTPUT
+                or is_sound(output_single_tensor, False)
+            )
+            and (
+                output_cell_single_tensor is None
+                or output_cell_single_tensor._state & SOUND_OUTPUT
+                or is_sound(output_cell_single_tensor, False)
+            )
             and 0 <= activation_desc_count <= 4294967295
             and len(activation_descs) == self.ActivationDescCount
             and not activation_descs
-            and type(direction) is RecurrentNetworkDirection
+            and type(direction) is enums.RecurrentNetworkDirection
             and -2147483648 <= use_clip_threshold <= 2147483647
             and -2147483648 <= couple_input_forget <= 2147483647
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -383,17 +471,25 @@ class Lstm(Description):
             or (peephole_tensor and peephole_tensor_rank not in peephole_tensor_ranks)
             or (output_sequence_tensor and output_sequence_tensor_rank not in output_sequence_tensor_ranks)
             or (output_single_tensor and output_single_tensor_rank not in output_single_tensor_ranks)
-            or (output_cell_single_tensor and output_cell_single_tensor_rank not in output_cell_single_tensor_ranks)
-        ):  # fmt: skip
+            or (
+                output_cell_single_tensor
+                and output_cell_single_tensor_rank not in output_cell_single_tensor_ranks
+            )
+        ):
             judgement.dimension_counts(self, level, violations)
         function_count = 3
         # DML-LSTM-activation-desc-count
-        if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count * 2:  # fmt: skip
+        if (
+            direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL
+            and activation_desc_count != function_count * 2
+        ):
             violations.append(
                 Violation(
                     "DML-LSTM-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 6 (each direction has its own activations)",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 6 (each direction "
+                    "has its own activations)",
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
@@ -401,7 +497,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 3 (each direction has its own activations)",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 3 (each direction "
+                    "has its own activations)",
                 )
             )
         if violations:
@@ -428,12 +526,21 @@ class Lstm(Description):
             or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
             or (hidden_init_tensor and hidden_init_tensor_data_type not in hidden_init_tensor_types)
             or (cell_mem_init_tensor and cell_mem_init_tensor_data_type not in cell_mem_init_tensor_types)
-            or (sequence_lengths_tensor and sequence_lengths_tensor_data_type not in sequence_lengths_tensor_types)
+            or (
+                sequence_lengths_tensor
+                and sequence_lengths_tensor_data_type not in sequence_lengths_tensor_types
+            )
             or (peephole_tensor and peephole_tensor_data_type not in peephole_tensor_types)
-            or (output_sequence_tensor and output_sequence_tensor_data_type not in output_sequence_tensor_types)
+            or (
+                output_sequence_tensor
+                and output_sequence_tensor_data_type not in output_sequence_tensor_types
+            )
             or (output_single_tensor and output_single_tensor_data_type not in output_single_tensor_types)
-            or (output_cell_single_tensor and output_cell_single_tensor_data_type not in output_cell_single_tensor_types)
-        ):  # fmt: skip
+            or (
+                output_cell_single_tensor
+                and output_cell_single_tensor_data_type not in output_cell_single_tensor_types
+            )
+        ):
             judgement.values(self, level, violations)
         input_tensor_flags = input_tensor.Flags
         weight_tensor_flags = weight_tensor.Flags
@@ -455,7 +562,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "WeightTensor.DataType",
-                    f"WeightTensor.DataType is {name_of(TensorDataType, weight_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"WeightTensor.DataType is {name_of(enums.TensorDataType, weight_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if recurrence_tensor_data_type != input_tensor_data_type:
@@ -463,7 +572,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "RecurrenceTensor.DataType",
-                    f"RecurrenceTensor.DataType is {name_of(TensorDataType, recurrence_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "RecurrenceTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, recurrence_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -471,7 +582,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(TensorDataType, bias_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_data_type != input_tensor_data_type:
@@ -479,7 +592,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "HiddenInitTensor.DataType",
-                    f"HiddenInitTensor.DataType is {name_of(TensorDataType, hidden_init_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "HiddenInitTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, hidden_init_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_sequence_tensor is not None and output_sequence_tensor_data_type != input_tensor_data_type:
@@ -487,7 +602,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "OutputSequenceTensor.DataType",
-                    f"OutputSequenceTensor.DataType is {name_of(TensorDataType, output_sequence_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "OutputSequenceTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_sequence_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_single_tensor is not None and output_single_tensor_data_type != input_tensor_data_type:
@@ -495,7 +612,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "OutputSingleTensor.DataType",
-                    f"OutputSingleTensor.DataType is {name_of(TensorDataType, output_single_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "OutputSingleTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_single_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-LSTM-not-owned
@@ -504,7 +623,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "InputTensor.Flags",
-                    f"InputTensor.Flags is {name_of(TensorFlags, input_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"InputTensor.Flags is {name_of(enums.TensorFlags, input_tensor_flags)}; it must differ "
+                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if weight_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -512,7 +632,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "WeightTensor.Flags",
-                    f"WeightTensor.Flags is {name_of(TensorFlags, weight_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"WeightTensor.Flags is {name_of(enums.TensorFlags, weight_tensor_flags)}; it must "
+                    "differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if recurrence_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -520,7 +641,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "RecurrenceTensor.Flags",
-                    f"RecurrenceTensor.Flags is {name_of(TensorFlags, recurrence_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"RecurrenceTensor.Flags is {name_of(enums.TensorFlags, recurrence_tensor_flags)}; it "
+                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if bias_tensor is not None and bias_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -528,7 +650,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "BiasTensor.Flags",
-                    f"BiasTensor.Flags is {name_of(TensorFlags, bias_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"BiasTensor.Flags is {name_of(enums.TensorFlags, bias_tensor_flags)}; it must differ "
+                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -536,7 +659,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "HiddenInitTensor.Flags",
-                    f"HiddenInitTensor.Flags is {name_of(TensorFlags, hidden_init_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"HiddenInitTensor.Flags is {name_of(enums.TensorFlags, hidden_init_tensor_flags)}; it "
+                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if sequence_lengths_tensor is not None and sequence_lengths_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -544,7 +668,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "SequenceLengthsTensor.Flags",
-                    f"SequenceLengthsTensor.Flags is {name_of(TensorFlags, sequence_lengths_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "SequenceLengthsTensor.Flags is "
+                    f"{name_of(enums.TensorFlags, sequence_lengths_tensor_flags)}; it must differ from "
+                    "OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         # DML-LSTM-input-shape
@@ -570,7 +696,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-recurrence-shape",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 4 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
+                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 4 x "
+                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
+                    f"{gate_count * hidden_size}",
                 )
             )
         # DML-LSTM-direction-count
@@ -579,7 +707,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-direction-count",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 2",
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
@@ -587,7 +716,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-direction-count",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 1",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
+                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 1",
                 )
             )
         # DML-LSTM-weight-shape
@@ -604,7 +734,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
@@ -612,7 +743,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 4 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
+                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 4 x "
+                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
+                    f"{gate_count * hidden_size}",
                 )
             )
         if entry(weight_tensor_sizes, 3) != input_size:
@@ -620,7 +753,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal InputTensor.Sizes[3], {input_size}",
+                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal "
+                    f"InputTensor.Sizes[3], {input_size}",
                 )
             )
         # DML-LSTM-bias-shape
@@ -645,7 +779,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
@@ -653,7 +788,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 4 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, {gate_count * hidden_size * 2}",
+                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 4 x "
+                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, "
+                    f"{gate_count * hidden_size * 2}",
                 )
             )
         # DML-LSTM-hidden-init-shape
@@ -670,7 +807,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
@@ -678,7 +816,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal "
+                    f"InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
@@ -686,7 +825,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal "
+                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-sequence-lengths-shape
@@ -695,7 +835,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[0] is {entry(sequence_lengths_tensor_sizes, 0)}; it must equal 1",
+                    f"SequenceLengthsTensor.Sizes[0] is {entry(sequence_lengths_tensor_sizes, 0)}; it must "
+                    "equal 1",
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 1) != 1:
@@ -703,7 +844,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[1] is {entry(sequence_lengths_tensor_sizes, 1)}; it must equal 1",
+                    f"SequenceLengthsTensor.Sizes[1] is {entry(sequence_lengths_tensor_sizes, 1)}; it must "
+                    "equal 1",
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 2) != 1:
@@ -711,7 +853,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[2] is {entry(sequence_lengths_tensor_sizes, 2)}; it must equal 1",
+                    f"SequenceLengthsTensor.Sizes[2] is {entry(sequence_lengths_tensor_sizes, 2)}; it must "
+                    "equal 1",
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 3) != batch_size:
@@ -719,7 +862,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must "
+                    f"equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         # DML-LSTM-output-sequence-shape
@@ -728,7 +872,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must equal InputTensor.Sizes[1], {sequence_length}",
+                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must "
+                    f"equal InputTensor.Sizes[1], {sequence_length}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
@@ -736,7 +881,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must "
+                    f"equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
@@ -744,7 +890,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must "
+                    f"equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
@@ -752,7 +899,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must "
+                    f"equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-output-single-shape
@@ -769,7 +917,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
@@ -777,7 +926,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal "
+                    f"InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
@@ -785,7 +935,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal "
+                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-same-type-cell
@@ -794,7 +945,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type-cell",
                     "CellMemInitTensor.DataType",
-                    f"CellMemInitTensor.DataType is {name_of(TensorDataType, cell_mem_init_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "CellMemInitTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, cell_mem_init_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if peephole_tensor is not None and peephole_tensor_data_type != input_tensor_data_type:
@@ -802,15 +955,22 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type-cell",
                     "PeepholeTensor.DataType",
-                    f"PeepholeTensor.DataType is {name_of(TensorDataType, peephole_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "PeepholeTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, peephole_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
-        if output_cell_single_tensor is not None and output_cell_single_tensor_data_type != input_tensor_data_type:  # fmt: skip
+        if (
+            output_cell_single_tensor is not None
+            and output_cell_single_tensor_data_type != input_tensor_data_type
+        ):
             violations.append(
                 Violation(
                     "DML-LSTM-same-type-cell",
                     "OutputCellSingleTensor.DataType",
-                    f"OutputCellSingleTensor.DataType is {name_of(TensorDataType, output_cell_single_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "OutputCellSingleTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_cell_single_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-LSTM-not-owned-cell
@@ -819,7 +979,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned-cell",
                     "CellMemInitTensor.Flags",
-                    f"CellMemInitTensor.Flags is {name_of(TensorFlags, cell_mem_init_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"CellMemInitTensor.Flags is {name_of(enums.TensorFlags, cell_mem_init_tensor_flags)}; "
+                    "it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         if peephole_tensor is not None and peephole_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -827,7 +988,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned-cell",
                     "PeepholeTensor.Flags",
-                    f"PeepholeTensor.Flags is {name_of(TensorFlags, peephole_tensor_flags)}; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    f"PeepholeTensor.Flags is {name_of(enums.TensorFlags, peephole_tensor_flags)}; it must "
+                    "differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
                 )
             )
         # DML-LSTM-cell-mem-init-shape
@@ -844,7 +1006,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
                     "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[1] is {entry(cell_mem_init_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"CellMemInitTensor.Sizes[1] is {entry(cell_mem_init_tensor_sizes, 1)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 2) != batch_size:
@@ -852,7 +1015,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
                     "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[2] is {entry(cell_mem_init_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"CellMemInitTensor.Sizes[2] is {entry(cell_mem_init_tensor_sizes, 2)}; it must equal "
+                    f"InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 3) != hidden_size:
@@ -860,7 +1024,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
                     "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[3] is {entry(cell_mem_init_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"CellMemInitTensor.Sizes[3] is {entry(cell_mem_init_tensor_sizes, 3)}; it must equal "
+                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-peephole-shape
@@ -885,7 +1050,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-peephole-shape",
                     "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[2] is {entry(peephole_tensor_sizes, 2)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"PeepholeTensor.Sizes[2] is {entry(peephole_tensor_sizes, 2)}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if peephole_tensor is not None and entry(peephole_tensor_sizes, 3) != hidden_size * 3:
@@ -893,40 +1059,51 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-peephole-shape",
                     "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[3] is {entry(peephole_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 3, {hidden_size * 3}",
+                    f"PeepholeTensor.Sizes[3] is {entry(peephole_tensor_sizes, 3)}; it must equal "
+                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 3, {hidden_size * 3}",
                 )
             )
         # DML-LSTM-output-cell-single-shape
         if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 0) != 1:
+            number1 = entry(output_cell_single_tensor_sizes, 0)
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[0] is {entry(output_cell_single_tensor_sizes, 0)}; it must equal 1",
+                    f"OutputCellSingleTensor.Sizes[0] is {number1}; it must equal 1",
                 )
             )
-        if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 1) != direction_count:  # fmt: skip
+        if (
+            output_cell_single_tensor is not None
+            and entry(output_cell_single_tensor_sizes, 1) != direction_count
+        ):
+            number1 = entry(output_cell_single_tensor_sizes, 1)
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[1] is {entry(output_cell_single_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    f"OutputCellSingleTensor.Sizes[1] is {number1}; it must equal "
+                    f"RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 2) != batch_size:
+            number1 = entry(output_cell_single_tensor_sizes, 2)
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[2] is {entry(output_cell_single_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
+                    f"OutputCellSingleTensor.Sizes[2] is {number1}; it must equal InputTensor.Sizes[2], "
+                    f"{batch_size}",
                 )
             )
         if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 3) != hidden_size:
+            number1 = entry(output_cell_single_tensor_sizes, 3)
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[3] is {entry(output_cell_single_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    f"OutputCellSingleTensor.Sizes[3] is {number1}; it must equal "
+                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -940,12 +1117,17 @@ class Lstm(Description):
         use_clip_threshold = self.UseClipThreshold
         violations: list[Violation] = []
         # DML-LSTM-output-given
-        if not (output_sequence_tensor is not None or output_single_tensor is not None or output_cell_single_tensor is not None):  # fmt: skip
+        if not (
+            output_sequence_tensor is not None
+            or output_single_tensor is not None
+            or output_cell_single_tensor is not None
+        ):
             violations.append(
                 Violation(
                     "DML-LSTM-output-given",
                     "OutputSequenceTensor",
-                    "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them should be given (without an output there is nothing to compute)",
+                    "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of "
+                    "them should be given (without an output there is nothing to compute)",
                 )
             )
         # DML-LSTM-clip-threshold-range
@@ -954,7 +1136,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-clip-threshold-range",
                     "ClipThreshold",
-                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0 (it limits a magnitude)",
+                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0 (it limits a "
+                    "magnitude)",
                 )
             )
         return violations
@@ -962,7 +1145,8 @@ class Lstm(Description):
     def infer(self) -> Lstm:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

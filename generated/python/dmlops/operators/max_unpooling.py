@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -69,7 +71,8 @@ class MaxUnpooling(Description):
     """Puts the maxima of a pooling back to where they were found, among zeros.
 
     InputTensor (input tensor): Maxima, in batches, channels, height and width.
-    IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed tensor.
+    IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed
+        tensor.
     OutputTensor (output tensor): The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
 
     Rules: DML-MAX_UNPOOLING-same-type, DML-MAX_UNPOOLING-indices-sizes.
@@ -132,8 +135,11 @@ class MaxUnpooling(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-        ):  # fmt: skip
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+        ):
             settle(new, MaxUnpooling)
         new.__class__ = MaxUnpooling
         made: MaxUnpooling = new
@@ -161,7 +167,7 @@ class MaxUnpooling(Description):
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -187,7 +193,7 @@ class MaxUnpooling(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         if violations:
             return judgement.reliable(self, violations)
@@ -202,7 +208,7 @@ class MaxUnpooling(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-MAX_UNPOOLING-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -210,17 +216,29 @@ class MaxUnpooling(Description):
                 Violation(
                     "DML-MAX_UNPOOLING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-MAX_UNPOOLING-indices-sizes
         if indices_tensor_sizes != input_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(input_tensor_sizes) and all(indices_tensor_sizes[d] == entry(input_tensor_sizes, d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                "each dimension that repeats"
+                if indices_tensor_rank == len(input_tensor_sizes)
+                and all(
+                    indices_tensor_sizes[d] == entry(input_tensor_sizes, d) or indices_tensor_sizes[d] == 1
+                    for d in range(indices_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-MAX_UNPOOLING-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}{hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -228,7 +246,8 @@ class MaxUnpooling(Description):
     def infer(self) -> MaxUnpooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsIndex, final
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, replaced, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -138,7 +139,9 @@ class OneHot(Description):
         Rule("DML-ONE_HOT-indices-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-ONE_HOT-same-rank": "IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount",
+        "DML-ONE_HOT-same-rank": (
+            "IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount"
+        ),
         "DML-ONE_HOT-axis-range": "Axis IndicesTensor.DimensionCount",
         "DML-ONE_HOT-same-type": "OutputTensor.DataType ValuesTensor.DataType",
         "DML-ONE_HOT-values-element-count": "ValuesTensor.Sizes",
@@ -189,9 +192,12 @@ class OneHot(Description):
         if not (
             type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
             and type(ValuesTensor) is TensorDesc and ValuesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
-        ):  # fmt: skip
+        ):
             settle(new, OneHot)
         new.__class__ = OneHot
         made: OneHot = new
@@ -221,7 +227,7 @@ class OneHot(Description):
             and (values_tensor._state & SOUND_INPUT or is_sound(values_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -247,7 +253,7 @@ class OneHot(Description):
             indices_tensor_rank not in indices_tensor_ranks
             or values_tensor_rank not in values_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ONE_HOT-same-rank
         if values_tensor_rank != indices_tensor_rank:
@@ -255,7 +261,8 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-same-rank",
                     "ValuesTensor.DimensionCount",
-                    f"ValuesTensor.DimensionCount is {values_tensor_rank}; it must equal IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"ValuesTensor.DimensionCount is {values_tensor_rank}; it must equal "
+                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}",
                 )
             )
         if output_tensor_rank != indices_tensor_rank:
@@ -263,17 +270,23 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}",
                 )
             )
         # DML-ONE_HOT-axis-range
         if axis >= indices_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ONE_HOT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, "
+                    f"{indices_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -289,7 +302,7 @@ class OneHot(Description):
             or indices_tensor_data_type not in indices_tensor_types
             or values_tensor_data_type not in values_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-ONE_HOT-same-type
         if output_tensor_data_type != values_tensor_data_type:
@@ -297,7 +310,9 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal ValuesTensor.DataType, {name_of(TensorDataType, values_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal ValuesTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, values_tensor_data_type)}",
                 )
             )
         # DML-ONE_HOT-values-element-count
@@ -306,17 +321,29 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-values-element-count",
                     "ValuesTensor.Sizes",
-                    f"the product of ValuesTensor.Sizes is {saturate(prod(values_tensor_sizes))}; it must be at least 2 (it holds the off value and the on value)",
+                    f"the product of ValuesTensor.Sizes is {saturate(prod(values_tensor_sizes))}; it must "
+                    "be at least 2 (it holds the off value and the on value)",
                 )
             )
         # DML-ONE_HOT-indices-sizes
         if indices_tensor_sizes != replaced(output_tensor_sizes, axis, 1):
-            hint = f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor_sizes, axis, 1))}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(replaced(output_tensor_sizes, axis, 1)) and all(indices_tensor_sizes[d] == entry(replaced(output_tensor_sizes, axis, 1), d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""  # fmt: skip
+            numbers1 = list(replaced(output_tensor_sizes, axis, 1))
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
+                "that repeats"
+                if indices_tensor_rank == len(numbers1)
+                and all(
+                    indices_tensor_sizes[d] == entry(numbers1, d) or indices_tensor_sizes[d] == 1
+                    for d in range(indices_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ONE_HOT-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must be {list(replaced(output_tensor_sizes, axis, 1))} (each sequence along Axis has one index){hint}",
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must be {numbers1} (each "
+                    f"sequence along Axis has one index){hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -324,7 +351,8 @@ class OneHot(Description):
     def infer(self) -> OneHot:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -6,22 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, PaddingMode, TensorDataType, feature_level, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-FEATURE_LEVEL_LEVEL_3_0 = FeatureLevel.LEVEL_3_0
-FEATURE_LEVEL_LEVEL_6_4 = FeatureLevel.LEVEL_6_4
-PADDING_MODE_SYMMETRIC = PaddingMode.SYMMETRIC
-PADDING_MODE_WRAP = PaddingMode.WRAP
+FEATURE_LEVEL_LEVEL_3_0 = enums.FeatureLevel.LEVEL_3_0
+FEATURE_LEVEL_LEVEL_6_4 = enums.FeatureLevel.LEVEL_6_4
+PADDING_MODE_SYMMETRIC = enums.PaddingMode.SYMMETRIC
+PADDING_MODE_WRAP = enums.PaddingMode.WRAP
 _ROW_1 = Support(
     (4, 5),
     (
@@ -97,13 +99,14 @@ class Padding(Description):
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
     PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
-    PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its fraction.
+    PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its
+        fraction.
     DimensionCount (UINT): How many dimensions the tensors have.
     StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
     EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
 
-    Rules: DML-PADDING-same-rank, DML-PADDING-dimension-count, DML-PADDING-padding-mode-symmetric,
-    DML-PADDING-padding-mode-wrap, DML-PADDING-same-type, DML-PADDING-output-sizes.
+    Rules: DML-PADDING-same-rank, DML-PADDING-same-type, DML-PADDING-dimension-count,
+    DML-PADDING-padding-mode-symmetric, DML-PADDING-padding-mode-wrap, DML-PADDING-output-sizes.
     """
 
     OPERATOR: ClassVar[str] = "PADDING"
@@ -119,19 +122,21 @@ class Padding(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-PADDING-same-rank", "docs"),
+        Rule("DML-PADDING-same-type", "docs"),
         Rule("DML-PADDING-dimension-count", "docs"),
         Rule("DML-PADDING-padding-mode-symmetric", "docs", until=FeatureLevel.LEVEL_3_0),
         Rule("DML-PADDING-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING-same-type", "docs"),
         Rule("DML-PADDING-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-PADDING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-PADDING-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-PADDING-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-PADDING-padding-mode-symmetric": "PaddingMode",
         "DML-PADDING-padding-mode-wrap": "PaddingMode",
-        "DML-PADDING-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-PADDING-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
+        "DML-PADDING-output-sizes": (
+            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -161,7 +166,7 @@ class Padding(Description):
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
-    PaddingMode: PaddingMode
+    PaddingMode: enums.PaddingMode
     PaddingValue: float
     DimensionCount: int
     StartPadding: tuple[int, ...]
@@ -189,13 +194,16 @@ class Padding(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(PaddingMode) is enums.PaddingMode
             and type(PaddingValue) is float
             and type(DimensionCount) is int
             and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
             and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-        ):  # fmt: skip
+        ):
             settle(new, Padding)
         new.__class__ = Padding
         made: Padding = new
@@ -220,19 +228,25 @@ class Padding(Description):
         dimension_count = self.DimensionCount
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if self._state or input_tensor is None or output_tensor is None or start_padding is None or end_padding is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or start_padding is None
+            or end_padding is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(padding_mode) is PaddingMode
+            and type(padding_mode) is enums.PaddingMode
             and 0 <= dimension_count <= 4294967295
             and len(start_padding) == self.DimensionCount
             and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
             and len(end_padding) == self.DimensionCount
             and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -253,7 +267,7 @@ class Padding(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-PADDING-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -261,7 +275,8 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-PADDING-dimension-count
@@ -270,7 +285,8 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}",
                 )
             )
         # DML-PADDING-padding-mode-symmetric
@@ -279,7 +295,8 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-padding-mode-symmetric",
                     "PaddingMode",
-                    f"PaddingMode is {name_of(PaddingMode, padding_mode)}; it must differ from SYMMETRIC (SYMMETRIC needs feature level 3.0)",
+                    f"PaddingMode is {name_of(enums.PaddingMode, padding_mode)}; it must differ from "
+                    "SYMMETRIC (SYMMETRIC needs feature level 3.0)",
                 )
             )
         # DML-PADDING-padding-mode-wrap
@@ -288,7 +305,8 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-padding-mode-wrap",
                     "PaddingMode",
-                    f"PaddingMode is {name_of(PaddingMode, padding_mode)}; it must differ from WRAP (WRAP needs feature level 6.4)",
+                    f"PaddingMode is {name_of(enums.PaddingMode, padding_mode)}; it must differ from WRAP "
+                    "(WRAP needs feature level 6.4)",
                 )
             )
         if violations:
@@ -302,7 +320,7 @@ class Padding(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-PADDING-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -310,16 +328,29 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-PADDING-output-sizes
-        if output_tensor_sizes != tuple(input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != tuple(
+                input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
+                for i in range(input_tensor_rank)
+            )
+        ):
+            numbers1 = [
+                input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
+                for i in range(input_tensor_rank)
+            ]
             violations.append(
                 Violation(
                     "DML-PADDING-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]} (each size is that of the input plus StartPadding plus EndPadding)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (each size "
+                    "is that of the input plus StartPadding plus EndPadding)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -327,7 +358,8 @@ class Padding(Description):
     def infer(self) -> Padding:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -337,7 +369,10 @@ class Padding(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = tuple(entry(input_tensor_sizes, i) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank))  # fmt: skip
+        output_tensor_sizes = tuple(
+            entry(input_tensor_sizes, i) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(input_tensor_rank)
+        )
         completed = Padding(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

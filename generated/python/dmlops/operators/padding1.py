@@ -6,20 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, PaddingMode, TensorDataType, feature_level, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-FEATURE_LEVEL_LEVEL_6_4 = FeatureLevel.LEVEL_6_4
-PADDING_MODE_WRAP = PaddingMode.WRAP
+FEATURE_LEVEL_LEVEL_6_4 = enums.FeatureLevel.LEVEL_6_4
+PADDING_MODE_WRAP = enums.PaddingMode.WRAP
 _ROW_1 = Support(
     (1, 2, 3, 4, 5, 6, 7, 8),
     (
@@ -56,8 +58,8 @@ class Padding1(Description):
     StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
     EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
 
-    Rules: DML-PADDING1-same-rank, DML-PADDING1-dimension-count, DML-PADDING1-padding-mode-wrap,
-    DML-PADDING1-same-type, DML-PADDING1-padding-value-type, DML-PADDING1-output-sizes.
+    Rules: DML-PADDING1-same-rank, DML-PADDING1-same-type, DML-PADDING1-dimension-count,
+    DML-PADDING1-padding-mode-wrap, DML-PADDING1-padding-value-type, DML-PADDING1-output-sizes.
     """
 
     OPERATOR: ClassVar[str] = "PADDING1"
@@ -74,19 +76,21 @@ class Padding1(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-PADDING1-same-rank", "docs"),
+        Rule("DML-PADDING1-same-type", "docs"),
         Rule("DML-PADDING1-dimension-count", "docs"),
         Rule("DML-PADDING1-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING1-same-type", "docs"),
         Rule("DML-PADDING1-padding-value-type", "docs"),
         Rule("DML-PADDING1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-PADDING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-PADDING1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-PADDING1-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-PADDING1-padding-mode-wrap": "PaddingMode",
-        "DML-PADDING1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-PADDING1-padding-value-type": "OutputTensor.DataType PaddingValueDataType",
-        "DML-PADDING1-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
+        "DML-PADDING1-output-sizes": (
+            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,
@@ -105,8 +109,8 @@ class Padding1(Description):
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
-    PaddingMode: PaddingMode
-    PaddingValueDataType: TensorDataType
+    PaddingMode: enums.PaddingMode
+    PaddingValueDataType: enums.TensorDataType
     PaddingValue: float
     DimensionCount: int
     StartPadding: tuple[int, ...]
@@ -118,7 +122,7 @@ class Padding1(Description):
         InputTensor: TensorDesc,
         OutputTensor: TensorDesc | None = None,
         PaddingMode: enums.PaddingMode | str,
-        PaddingValueDataType: TensorDataType | str,
+        PaddingValueDataType: enums.TensorDataType | str,
         PaddingValue: SupportsFloat,
         DimensionCount: SupportsIndex | None = None,
         StartPadding: Iterable[SupportsIndex],
@@ -136,14 +140,17 @@ class Padding1(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(PaddingMode) is enums.PaddingMode
-            and type(PaddingValueDataType) is TensorDataType
+            and type(PaddingValueDataType) is enums.TensorDataType
             and type(PaddingValue) in (int, float)
             and type(DimensionCount) is int
             and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
             and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-        ):  # fmt: skip
+        ):
             settle(new, Padding1)
         new.__class__ = Padding1
         made: Padding1 = new
@@ -170,21 +177,27 @@ class Padding1(Description):
         dimension_count = self.DimensionCount
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if self._state or input_tensor is None or output_tensor is None or start_padding is None or end_padding is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or start_padding is None
+            or end_padding is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(padding_mode) is PaddingMode
-            and type(padding_value_data_type) is TensorDataType
+            and type(padding_mode) is enums.PaddingMode
+            and type(padding_value_data_type) is enums.TensorDataType
             and judgement.holds(self.PaddingValueDataType, padding_value)
             and 0 <= dimension_count <= 4294967295
             and len(start_padding) == self.DimensionCount
             and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
             and len(end_padding) == self.DimensionCount
             and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -205,7 +218,7 @@ class Padding1(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-PADDING1-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -213,7 +226,8 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-PADDING1-dimension-count
@@ -222,7 +236,8 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}",
                 )
             )
         # DML-PADDING1-padding-mode-wrap
@@ -231,7 +246,8 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-padding-mode-wrap",
                     "PaddingMode",
-                    f"PaddingMode is {name_of(PaddingMode, padding_mode)}; it must differ from WRAP (WRAP needs feature level 6.4)",
+                    f"PaddingMode is {name_of(enums.PaddingMode, padding_mode)}; it must differ from WRAP "
+                    "(WRAP needs feature level 6.4)",
                 )
             )
         if violations:
@@ -245,7 +261,7 @@ class Padding1(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-PADDING1-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -253,7 +269,9 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-PADDING1-padding-value-type
@@ -262,16 +280,29 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-padding-value-type",
                     "PaddingValueDataType",
-                    f"PaddingValueDataType is {name_of(TensorDataType, padding_value_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
+                    f"PaddingValueDataType is {name_of(enums.TensorDataType, padding_value_data_type)}; it "
+                    "must equal OutputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
                 )
             )
         # DML-PADDING1-output-sizes
-        if output_tensor_sizes != tuple(input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != tuple(
+                input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
+                for i in range(input_tensor_rank)
+            )
+        ):
+            numbers1 = [
+                input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
+                for i in range(input_tensor_rank)
+            ]
             violations.append(
                 Violation(
                     "DML-PADDING1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]} (each size is that of the input plus StartPadding plus EndPadding)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (each size "
+                    "is that of the input plus StartPadding plus EndPadding)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -279,7 +310,8 @@ class Padding1(Description):
     def infer(self) -> Padding1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -289,7 +321,10 @@ class Padding1(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = tuple(entry(input_tensor_sizes, i) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank))  # fmt: skip
+        output_tensor_sizes = tuple(
+            entry(input_tensor_sizes, i) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(input_tensor_rank)
+        )
         completed = Padding1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

@@ -6,30 +6,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, ReduceFunction, TensorDataType, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-REDUCE_FUNCTION_ARGMAX = ReduceFunction.ARGMAX
-REDUCE_FUNCTION_ARGMIN = ReduceFunction.ARGMIN
-REDUCE_FUNCTION_AVERAGE = ReduceFunction.AVERAGE
-REDUCE_FUNCTION_L1 = ReduceFunction.L1
-REDUCE_FUNCTION_L2 = ReduceFunction.L2
-REDUCE_FUNCTION_LOG_SUM = ReduceFunction.LOG_SUM
-REDUCE_FUNCTION_LOG_SUM_EXP = ReduceFunction.LOG_SUM_EXP
-REDUCE_FUNCTION_MAX = ReduceFunction.MAX
-REDUCE_FUNCTION_MIN = ReduceFunction.MIN
-REDUCE_FUNCTION_MULTIPLY = ReduceFunction.MULTIPLY
-REDUCE_FUNCTION_SUM = ReduceFunction.SUM
-REDUCE_FUNCTION_SUM_SQUARE = ReduceFunction.SUM_SQUARE
+REDUCE_FUNCTION_ARGMAX = enums.ReduceFunction.ARGMAX
+REDUCE_FUNCTION_ARGMIN = enums.ReduceFunction.ARGMIN
+REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
+REDUCE_FUNCTION_L1 = enums.ReduceFunction.L1
+REDUCE_FUNCTION_L2 = enums.ReduceFunction.L2
+REDUCE_FUNCTION_LOG_SUM = enums.ReduceFunction.LOG_SUM
+REDUCE_FUNCTION_LOG_SUM_EXP = enums.ReduceFunction.LOG_SUM_EXP
+REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
+REDUCE_FUNCTION_MIN = enums.ReduceFunction.MIN
+REDUCE_FUNCTION_MULTIPLY = enums.ReduceFunction.MULTIPLY
+REDUCE_FUNCTION_SUM = enums.ReduceFunction.SUM
+REDUCE_FUNCTION_SUM_SQUARE = enums.ReduceFunction.SUM_SQUARE
 _ROW_1 = Support(
     (4,),
     (
@@ -327,7 +329,7 @@ class Reduce(Description):
         FeatureLevel.LEVEL_6_4: _CASES_SINCE_5_0,
     }
 
-    Function: ReduceFunction
+    Function: enums.ReduceFunction
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
     AxisCount: int
@@ -336,7 +338,7 @@ class Reduce(Description):
     def __new__(
         cls,
         *,
-        Function: ReduceFunction | str,
+        Function: enums.ReduceFunction | str,
         InputTensor: TensorDesc,
         OutputTensor: TensorDesc | None = None,
         AxisCount: SupportsIndex | None = None,
@@ -350,12 +352,15 @@ class Reduce(Description):
         new.Axes = Axes
         new._state = 0
         if not (
-            type(Function) is ReduceFunction
+            type(Function) is enums.ReduceFunction
             and type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(AxisCount) is int
             and type(Axes) is tuple and INTEGERS(map(type, Axes))
-        ):  # fmt: skip
+        ):
             settle(new, Reduce)
         new.__class__ = Reduce
         made: Reduce = new
@@ -364,23 +369,45 @@ class Reduce(Description):
     def case(self) -> tuple[bool, ...]:
         """Which of the conditions hold under which rows of support tables do."""
         function = self.Function
-        case_0 = function in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN)
-        case_1 = function in (REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_L1, REDUCE_FUNCTION_L2, REDUCE_FUNCTION_LOG_SUM, REDUCE_FUNCTION_LOG_SUM_EXP, REDUCE_FUNCTION_MAX, REDUCE_FUNCTION_MIN, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM, REDUCE_FUNCTION_SUM_SQUARE)  # fmt: skip
-        case_2 = function in (REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_L1, REDUCE_FUNCTION_L2, REDUCE_FUNCTION_LOG_SUM, REDUCE_FUNCTION_LOG_SUM_EXP, REDUCE_FUNCTION_SUM_SQUARE)  # fmt: skip
-        case_3 = function in (REDUCE_FUNCTION_MAX, REDUCE_FUNCTION_MIN, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM)  # fmt: skip
-        case_4 = function in (REDUCE_FUNCTION_MAX, REDUCE_FUNCTION_MIN)
-        case_5 = function in (REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM)
-        case_6 = function in (REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_L2, REDUCE_FUNCTION_LOG_SUM, REDUCE_FUNCTION_LOG_SUM_EXP)  # fmt: skip
-        case_7 = function in (REDUCE_FUNCTION_L1, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM, REDUCE_FUNCTION_SUM_SQUARE)  # fmt: skip
         return (
-            case_0,
-            case_1,
-            case_2,
-            case_3,
-            case_4,
-            case_5,
-            case_6,
-            case_7,
+            function in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN),
+            function
+            in (
+                REDUCE_FUNCTION_AVERAGE,
+                REDUCE_FUNCTION_L1,
+                REDUCE_FUNCTION_L2,
+                REDUCE_FUNCTION_LOG_SUM,
+                REDUCE_FUNCTION_LOG_SUM_EXP,
+                REDUCE_FUNCTION_MAX,
+                REDUCE_FUNCTION_MIN,
+                REDUCE_FUNCTION_MULTIPLY,
+                REDUCE_FUNCTION_SUM,
+                REDUCE_FUNCTION_SUM_SQUARE,
+            ),
+            function
+            in (
+                REDUCE_FUNCTION_AVERAGE,
+                REDUCE_FUNCTION_L1,
+                REDUCE_FUNCTION_L2,
+                REDUCE_FUNCTION_LOG_SUM,
+                REDUCE_FUNCTION_LOG_SUM_EXP,
+                REDUCE_FUNCTION_SUM_SQUARE,
+            ),
+            function
+            in (REDUCE_FUNCTION_MAX, REDUCE_FUNCTION_MIN, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM),
+            function in (REDUCE_FUNCTION_MAX, REDUCE_FUNCTION_MIN),
+            function in (REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM),
+            function
+            in (
+                REDUCE_FUNCTION_AVERAGE,
+                REDUCE_FUNCTION_L2,
+                REDUCE_FUNCTION_LOG_SUM,
+                REDUCE_FUNCTION_LOG_SUM_EXP,
+            ),
+            function
+            in (
+                REDUCE_FUNCTION_L1, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM, REDUCE_FUNCTION_SUM_SQUARE,
+            ),
         )
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
@@ -406,11 +433,11 @@ class Reduce(Description):
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(function) is ReduceFunction
+            and type(function) is enums.ReduceFunction
             and 0 <= axis_count <= 4294967295
             and len(axes) == self.AxisCount
             and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -431,7 +458,7 @@ class Reduce(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-REDUCE-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -439,7 +466,8 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if violations:
@@ -453,28 +481,42 @@ class Reduce(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
-        reduced_sizes = tuple(1 if any(axes[i] == d for i in range(len(axes))) else input_tensor_sizes[d] for d in range(input_tensor_rank))  # fmt: skip
+        reduced_sizes = tuple(
+            1 if any(axes[i] == d for i in range(len(axes))) else input_tensor_sizes[d]
+            for d in range(input_tensor_rank)
+        )
         # DML-REDUCE-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
-                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
+                hint = (
+                    f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
+                    if axes[i] >= 2147483648
+                    else ""
+                )
                 violations.append(
                     Violation(
                         "DML-REDUCE-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
+                        f"{input_tensor_rank}{hint}",
                     )
                 )
                 break
         # DML-REDUCE-same-type
-        if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN) and output_tensor_data_type != input_tensor_data_type:  # fmt: skip
+        if (
+            function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN)
+            and output_tensor_data_type != input_tensor_data_type
+        ):
             violations.append(
                 Violation(
                     "DML-REDUCE-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)} (only indices have a type of their own)",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)} (only indices have a type of "
+                    "their own)",
                 )
             )
         # DML-REDUCE-output-sizes
@@ -483,7 +525,8 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} (reduced dimensions have size 1)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} "
+                    "(reduced dimensions have size 1)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -498,12 +541,17 @@ class Reduce(Description):
         input_tensor_rank = input_tensor.DimensionCount
         # DML-REDUCE-axis-count
         if axis_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
+                if axis_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-REDUCE-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once){hint}",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
+                    f"{input_tensor_rank} (a dimension is reduced once){hint}",
                 )
             )
         return violations
@@ -511,7 +559,8 @@ class Reduce(Description):
     def infer(self) -> Reduce:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -521,8 +570,15 @@ class Reduce(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
-        reduced_sizes = tuple(1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d) for d in range(input_tensor_rank))  # fmt: skip
-        output_tensor_data_type = input_tensor_data_type if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN) else None  # fmt: skip
+        reduced_sizes = tuple(
+            1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d)
+            for d in range(input_tensor_rank)
+        )
+        output_tensor_data_type = (
+            input_tensor_data_type
+            if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN)
+            else None
+        )
         completed = Reduce(
             Function=self.Function,
             InputTensor=self.InputTensor,

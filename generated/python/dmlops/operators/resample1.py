@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..arithmetic import as_float
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import FLOATS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -62,13 +64,16 @@ class Resample1(Description):
 
     InputTensor (input tensor): The elements to resample.
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
+        each dimension.
     DimensionCount (UINT): How many dimensions the tensors have.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+        pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+        pixel.
 
-    Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales,
+    Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales-range,
     DML-RESAMPLE1-same-type.
 
     Advice: DML-RESAMPLE1-scales-positive.
@@ -88,14 +93,14 @@ class Resample1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE1-same-rank", "docs"),
         Rule("DML-RESAMPLE1-dimension-count", "docs"),
-        Rule("DML-RESAMPLE1-scales", "docs"),
+        Rule("DML-RESAMPLE1-scales-range", "docs"),
         Rule("DML-RESAMPLE1-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE1-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE1-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-RESAMPLE1-scales": "Scales",
+        "DML-RESAMPLE1-scales-range": "Scales",
         "DML-RESAMPLE1-scales-positive": "Scales",
         "DML-RESAMPLE1-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
@@ -122,7 +127,7 @@ class Resample1(Description):
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
-    InterpolationMode: InterpolationMode
+    InterpolationMode: enums.InterpolationMode
     DimensionCount: int
     Scales: tuple[float, ...]
     InputPixelOffsets: tuple[float, ...]
@@ -150,13 +155,16 @@ class Resample1(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(InterpolationMode) is enums.InterpolationMode
             and type(DimensionCount) is int
             and type(Scales) is tuple and FLOATS(map(type, Scales))
             and type(InputPixelOffsets) is tuple and FLOATS(map(type, InputPixelOffsets))
             and type(OutputPixelOffsets) is tuple and FLOATS(map(type, OutputPixelOffsets))
-        ):  # fmt: skip
+        ):
             settle(new, Resample1)
         new.__class__ = Resample1
         made: Resample1 = new
@@ -181,18 +189,25 @@ class Resample1(Description):
         scales = self.Scales
         input_pixel_offsets = self.InputPixelOffsets
         output_pixel_offsets = self.OutputPixelOffsets
-        if self._state or input_tensor is None or output_tensor is None or scales is None or input_pixel_offsets is None or output_pixel_offsets is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or scales is None
+            or input_pixel_offsets is None
+            or output_pixel_offsets is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(interpolation_mode) is InterpolationMode
+            and type(interpolation_mode) is enums.InterpolationMode
             and 0 <= dimension_count <= 4294967295
             and len(scales) == self.DimensionCount
             and len(input_pixel_offsets) == self.DimensionCount
             and len(output_pixel_offsets) == self.DimensionCount
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -213,7 +228,7 @@ class Resample1(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-RESAMPLE1-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -221,7 +236,8 @@ class Resample1(Description):
                 Violation(
                     "DML-RESAMPLE1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-RESAMPLE1-dimension-count
@@ -230,7 +246,8 @@ class Resample1(Description):
                 Violation(
                     "DML-RESAMPLE1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}",
                 )
             )
         if violations:
@@ -244,16 +261,17 @@ class Resample1(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
-        # DML-RESAMPLE1-scales
+        # DML-RESAMPLE1-scales-range
         for d in range(len(scales)):
             if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
-                        "DML-RESAMPLE1-scales",
+                        "DML-RESAMPLE1-scales-range",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is not negative)",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is "
+                        "not negative)",
                     )
                 )
                 break
@@ -263,7 +281,9 @@ class Resample1(Description):
                 Violation(
                     "DML-RESAMPLE1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -281,7 +301,8 @@ class Resample1(Description):
                     Violation(
                         "DML-RESAMPLE1-scales-positive",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no "
+                        "input coordinate)",
                     )
                 )
                 break
@@ -290,7 +311,8 @@ class Resample1(Description):
     def infer(self) -> Resample1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

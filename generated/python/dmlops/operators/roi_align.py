@@ -4,23 +4,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..arithmetic import entry
-from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-REDUCE_FUNCTION_AVERAGE = ReduceFunction.AVERAGE
-REDUCE_FUNCTION_MAX = ReduceFunction.MAX
+REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
+REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
 _ROW_1 = Support(
     (4,),
     (
@@ -116,8 +117,13 @@ class RoiAlign(Description):
         "DML-ROI_ALIGN-maximum-samples-range": "MaximumSamplesPerOutput",
         "DML-ROI_ALIGN-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
         "DML-ROI_ALIGN-roi-sizes": "ROITensor.DimensionCount ROITensor.Sizes",
-        "DML-ROI_ALIGN-batch-indices-sizes": "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
-        "DML-ROI_ALIGN-output-shape": "InputTensor.Sizes OutputTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN-batch-indices-sizes": (
+            "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
+            "ROITensor.Sizes"
+        ),
+        "DML-ROI_ALIGN-output-shape": (
+            "InputTensor.Sizes OutputTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -142,8 +148,8 @@ class RoiAlign(Description):
     ROITensor: TensorDesc
     BatchIndicesTensor: TensorDesc
     OutputTensor: TensorDesc
-    ReductionFunction: ReduceFunction
-    InterpolationMode: InterpolationMode
+    ReductionFunction: enums.ReduceFunction
+    InterpolationMode: enums.InterpolationMode
     SpatialScaleX: float
     SpatialScaleY: float
     OutOfBoundsInputValue: float
@@ -157,7 +163,7 @@ class RoiAlign(Description):
         ROITensor: TensorDesc,
         BatchIndicesTensor: TensorDesc,
         OutputTensor: TensorDesc | None = None,
-        ReductionFunction: ReduceFunction | str,
+        ReductionFunction: enums.ReduceFunction | str,
         InterpolationMode: enums.InterpolationMode | str,
         SpatialScaleX: SupportsFloat,
         SpatialScaleY: SupportsFloat,
@@ -182,15 +188,18 @@ class RoiAlign(Description):
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
             and type(BatchIndicesTensor) is TensorDesc and BatchIndicesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and type(ReductionFunction) is ReduceFunction
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+            and type(ReductionFunction) is enums.ReduceFunction
             and type(InterpolationMode) is enums.InterpolationMode
             and type(SpatialScaleX) is float
             and type(SpatialScaleY) is float
             and type(OutOfBoundsInputValue) is float
             and type(MinimumSamplesPerOutput) is int
             and type(MaximumSamplesPerOutput) is int
-        ):  # fmt: skip
+        ):
             settle(new, RoiAlign)
         new.__class__ = RoiAlign
         made: RoiAlign = new
@@ -216,7 +225,13 @@ class RoiAlign(Description):
         interpolation_mode = self.InterpolationMode
         minimum_samples_per_output = self.MinimumSamplesPerOutput
         maximum_samples_per_output = self.MaximumSamplesPerOutput
-        if self._state or input_tensor is None or roi_tensor is None or batch_indices_tensor is None or output_tensor is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or roi_tensor is None
+            or batch_indices_tensor is None
+            or output_tensor is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -224,11 +239,11 @@ class RoiAlign(Description):
             and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
             and (batch_indices_tensor._state & SOUND_INPUT or is_sound(batch_indices_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(reduction_function) is ReduceFunction
-            and type(interpolation_mode) is InterpolationMode
+            and type(reduction_function) is enums.ReduceFunction
+            and type(interpolation_mode) is enums.InterpolationMode
             and 0 <= minimum_samples_per_output <= 4294967295
             and 0 <= maximum_samples_per_output <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -259,7 +274,7 @@ class RoiAlign(Description):
             or roi_tensor_rank not in roi_tensor_ranks
             or batch_indices_tensor_rank not in batch_indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ROI_ALIGN-reduction-function
         if reduction_function not in (REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_MAX):
@@ -267,7 +282,8 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-reduction-function",
                     "ReductionFunction",
-                    f"ReductionFunction is {name_of(ReduceFunction, reduction_function)}; it must be AVERAGE or MAX",
+                    f"ReductionFunction is {name_of(enums.ReduceFunction, reduction_function)}; it must be "
+                    "AVERAGE or MAX",
                 )
             )
         # DML-ROI_ALIGN-maximum-samples-range
@@ -276,7 +292,8 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-maximum-samples-range",
                     "MaximumSamplesPerOutput",
-                    f"MaximumSamplesPerOutput is {maximum_samples_per_output}; it must be at least 1 (nothing can be reduced from no sample)",
+                    f"MaximumSamplesPerOutput is {maximum_samples_per_output}; it must be at least 1 "
+                    "(nothing can be reduced from no sample)",
                 )
             )
         if violations:
@@ -294,7 +311,7 @@ class RoiAlign(Description):
             or roi_tensor_data_type not in roi_tensor_types
             or batch_indices_tensor_data_type not in batch_indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         roi_count = entry(roi_tensor_sizes, roi_tensor_rank - 2)
         # DML-ROI_ALIGN-same-type
@@ -303,7 +320,8 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-same-type",
                     "ROITensor.DataType",
-                    f"ROITensor.DataType is {name_of(TensorDataType, roi_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"ROITensor.DataType is {name_of(enums.TensorDataType, roi_tensor_data_type)}; it must "
+                    f"equal InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -311,27 +329,51 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ROI_ALIGN-roi-sizes
         if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
-            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count, 4), roi_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if roi_tensor_rank == len(align((roi_count, 4), roi_tensor_rank, 1)) and all(roi_tensor_sizes[d] == entry(align((roi_count, 4), roi_tensor_rank, 1), d) or roi_tensor_sizes[d] == 1 for d in range(roi_tensor_rank)) else ""  # fmt: skip
+            numbers1 = list(align((roi_count, 4), roi_tensor_rank, 1))
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
+                "that repeats"
+                if roi_tensor_rank == len(numbers1)
+                and all(
+                    roi_tensor_sizes[d] == entry(numbers1, d) or roi_tensor_sizes[d] == 1
+                    for d in range(roi_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region){hint}",
+                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {numbers1} (four coordinates "
+                    f"for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN-batch-indices-sizes
         if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
-            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count,), batch_indices_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if batch_indices_tensor_rank == len(align((roi_count,), batch_indices_tensor_rank, 1)) and all(batch_indices_tensor_sizes[d] == entry(align((roi_count,), batch_indices_tensor_rank, 1), d) or batch_indices_tensor_sizes[d] == 1 for d in range(batch_indices_tensor_rank)) else ""  # fmt: skip
+            numbers1 = list(align((roi_count,), batch_indices_tensor_rank, 1))
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
+                "that repeats"
+                if batch_indices_tensor_rank == len(numbers1)
+                and all(
+                    batch_indices_tensor_sizes[d] == entry(numbers1, d) or batch_indices_tensor_sizes[d] == 1
+                    for d in range(batch_indices_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region){hint}",
+                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {numbers1} "
+                    f"(one batch for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN-output-shape
@@ -340,7 +382,8 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
+                    f"ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count}",
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
@@ -348,7 +391,8 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal "
+                    f"InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -364,7 +408,9 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-sample-range",
                     "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
+                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most "
+                    f"MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is "
+                    "clamped between the two)",
                 )
             )
         return violations
@@ -372,7 +418,8 @@ class RoiAlign(Description):
     def infer(self) -> RoiAlign:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -4,23 +4,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..arithmetic import entry
-from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred_if_given
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
-REDUCE_FUNCTION_AVERAGE = ReduceFunction.AVERAGE
-REDUCE_FUNCTION_MAX = ReduceFunction.MAX
+REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
+REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
 _ROW_1 = Support(
     (4,),
     (
@@ -55,12 +56,14 @@ class RoiAlignGrad(Description):
     """Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 
     InputTensor (input tensor, optional): The image of the forward pass: batch, channel, height and width.
-    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region, channel, height and width.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region,
+        channel, height and width.
     ROITensor (input tensor): The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
     BatchIndicesTensor (input tensor): For each region, the batch that it lies in.
     OutputGradientTensor (output tensor, optional): The gradient with respect to the image.
     OutputROIGradientTensor (output tensor, optional): The gradient with respect to the regions.
-    ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest was taken.
+    ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest
+        was taken.
     InterpolationMode (INTERPOLATION_MODE): Whether samples took the nearest element or interpolated linearly.
     SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the image.
     SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the image.
@@ -68,7 +71,8 @@ class RoiAlignGrad(Description):
     OutputPixelOffset (FLOAT): Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
     MinimumSamplesPerOutput (UINT): The fewest samples an output element had in each dimension.
     MaximumSamplesPerOutput (UINT): The most samples an output element had in each dimension.
-    AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly within.
+    AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly
+        within.
 
     Rules: DML-ROI_ALIGN_GRAD-some-output, DML-ROI_ALIGN_GRAD-reduction-function,
     DML-ROI_ALIGN_GRAD-input-for-roi-gradient, DML-ROI_ALIGN_GRAD-input-for-max,
@@ -125,14 +129,29 @@ class RoiAlignGrad(Description):
         "DML-ROI_ALIGN_GRAD-input-for-max": "InputTensor ReductionFunction",
         "DML-ROI_ALIGN_GRAD-sample-range": "MaximumSamplesPerOutput MinimumSamplesPerOutput",
         "DML-ROI_ALIGN_GRAD-maximum-samples-range": "MaximumSamplesPerOutput",
-        "DML-ROI_ALIGN_GRAD-same-type": "InputGradientTensor.DataType InputTensor InputTensor.DataType OutputGradientTensor OutputGradientTensor.DataType OutputROIGradientTensor OutputROIGradientTensor.DataType ROITensor.DataType",
+        "DML-ROI_ALIGN_GRAD-same-type": (
+            "InputGradientTensor.DataType InputTensor InputTensor.DataType OutputGradientTensor "
+            "OutputGradientTensor.DataType OutputROIGradientTensor OutputROIGradientTensor.DataType "
+            "ROITensor.DataType"
+        ),
         "DML-ROI_ALIGN_GRAD-roi-sizes": "ROITensor.DimensionCount ROITensor.Sizes",
-        "DML-ROI_ALIGN_GRAD-batch-indices-sizes": "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
-        "DML-ROI_ALIGN_GRAD-input-gradient-regions": "InputGradientTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-batch-indices-sizes": (
+            "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
+            "ROITensor.Sizes"
+        ),
+        "DML-ROI_ALIGN_GRAD-input-gradient-regions": (
+            "InputGradientTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes"
+        ),
         "DML-ROI_ALIGN_GRAD-input-channels": "InputGradientTensor.Sizes InputTensor InputTensor.Sizes",
-        "DML-ROI_ALIGN_GRAD-output-channels": "InputGradientTensor.Sizes InputTensor OutputGradientTensor OutputGradientTensor.Sizes",
-        "DML-ROI_ALIGN_GRAD-output-sizes": "InputTensor InputTensor.Sizes OutputGradientTensor OutputGradientTensor.Sizes",
-        "DML-ROI_ALIGN_GRAD-output-roi-sizes": "OutputROIGradientTensor OutputROIGradientTensor.Sizes ROITensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-output-channels": (
+            "InputGradientTensor.Sizes InputTensor OutputGradientTensor OutputGradientTensor.Sizes"
+        ),
+        "DML-ROI_ALIGN_GRAD-output-sizes": (
+            "InputTensor InputTensor.Sizes OutputGradientTensor OutputGradientTensor.Sizes"
+        ),
+        "DML-ROI_ALIGN_GRAD-output-roi-sizes": (
+            "OutputROIGradientTensor OutputROIGradientTensor.Sizes ROITensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
@@ -145,7 +164,9 @@ class RoiAlignGrad(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_4_1,
         FeatureLevel.LEVEL_6_4: _SINCE_4_1,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_4_1,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_4_1,
+    )
 
     InputTensor: TensorDesc | None
     InputGradientTensor: TensorDesc
@@ -153,8 +174,8 @@ class RoiAlignGrad(Description):
     BatchIndicesTensor: TensorDesc
     OutputGradientTensor: TensorDesc | None
     OutputROIGradientTensor: TensorDesc | None
-    ReductionFunction: ReduceFunction
-    InterpolationMode: InterpolationMode
+    ReductionFunction: enums.ReduceFunction
+    InterpolationMode: enums.InterpolationMode
     SpatialScaleX: float
     SpatialScaleY: float
     InputPixelOffset: float
@@ -172,7 +193,7 @@ class RoiAlignGrad(Description):
         BatchIndicesTensor: TensorDesc,
         OutputGradientTensor: TensorDesc | None = None,
         OutputROIGradientTensor: TensorDesc | None = None,
-        ReductionFunction: ReduceFunction | str,
+        ReductionFunction: enums.ReduceFunction | str,
         InterpolationMode: enums.InterpolationMode | str,
         SpatialScaleX: SupportsFloat,
         SpatialScaleY: SupportsFloat,
@@ -204,9 +225,18 @@ class RoiAlignGrad(Description):
             and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
             and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
             and type(BatchIndicesTensor) is TensorDesc and BatchIndicesTensor._state != WRONG_TYPE
-            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
-            and (OutputROIGradientTensor is None or (type(OutputROIGradientTensor) is TensorDesc and OutputROIGradientTensor._state != WRONG_TYPE))
-            and type(ReductionFunction) is ReduceFunction
+            and (
+                OutputGradientTensor is None
+                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputROIGradientTensor is None
+                or (
+                    type(OutputROIGradientTensor) is TensorDesc
+                    and OutputROIGradientTensor._state != WRONG_TYPE
+                )
+            )
+            and type(ReductionFunction) is enums.ReduceFunction
             and type(InterpolationMode) is enums.InterpolationMode
             and type(SpatialScaleX) is float
             and type(SpatialScaleY) is float
@@ -215,7 +245,7 @@ class RoiAlignGrad(Description):
             and type(MinimumSamplesPerOutput) is int
             and type(MaximumSamplesPerOutput) is int
             and type(AlignRegionsToCorners) in (bool, int)
-        ):  # fmt: skip
+        ):
             settle(new, RoiAlignGrad)
         new.__class__ = RoiAlignGrad
         made: RoiAlignGrad = new
@@ -252,14 +282,22 @@ class RoiAlignGrad(Description):
             and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
             and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
             and (batch_indices_tensor._state & SOUND_INPUT or is_sound(batch_indices_tensor, True))
-            and (output_gradient_tensor is None or output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and (output_roi_gradient_tensor is None or output_roi_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_roi_gradient_tensor, False))
-            and type(reduction_function) is ReduceFunction
-            and type(interpolation_mode) is InterpolationMode
+            and (
+                output_gradient_tensor is None
+                or output_gradient_tensor._state & SOUND_OUTPUT
+                or is_sound(output_gradient_tensor, False)
+            )
+            and (
+                output_roi_gradient_tensor is None
+                or output_roi_gradient_tensor._state & SOUND_OUTPUT
+                or is_sound(output_roi_gradient_tensor, False)
+            )
+            and type(reduction_function) is enums.ReduceFunction
+            and type(interpolation_mode) is enums.InterpolationMode
             and 0 <= minimum_samples_per_output <= 4294967295
             and 0 <= maximum_samples_per_output <= 4294967295
             and -2147483648 <= align_regions_to_corners <= 2147483647
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -299,8 +337,11 @@ class RoiAlignGrad(Description):
             or roi_tensor_rank not in roi_tensor_ranks
             or batch_indices_tensor_rank not in batch_indices_tensor_ranks
             or (output_gradient_tensor and output_gradient_tensor_rank not in output_gradient_tensor_ranks)
-            or (output_roi_gradient_tensor and output_roi_gradient_tensor_rank not in output_roi_gradient_tensor_ranks)
-        ):  # fmt: skip
+            or (
+                output_roi_gradient_tensor
+                and output_roi_gradient_tensor_rank not in output_roi_gradient_tensor_ranks
+            )
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-ROI_ALIGN_GRAD-some-output
         if not (output_gradient_tensor is not None or output_roi_gradient_tensor is not None):
@@ -317,7 +358,8 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-reduction-function",
                     "ReductionFunction",
-                    f"ReductionFunction is {name_of(ReduceFunction, reduction_function)}; it must be AVERAGE or MAX",
+                    f"ReductionFunction is {name_of(enums.ReduceFunction, reduction_function)}; it must be "
+                    "AVERAGE or MAX",
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-for-roi-gradient
@@ -326,7 +368,8 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-input-for-roi-gradient",
                     "InputTensor",
-                    "InputTensor is absent; it must be given (the gradient with respect to the regions depends on the image)",
+                    "InputTensor is absent; it must be given (the gradient with respect to the regions "
+                    "depends on the image)",
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-for-max
@@ -344,7 +387,8 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-maximum-samples-range",
                     "MaximumSamplesPerOutput",
-                    f"MaximumSamplesPerOutput is {maximum_samples_per_output}; it must be at least 1 (nothing can be reduced from no sample)",
+                    f"MaximumSamplesPerOutput is {maximum_samples_per_output}; it must be at least 1 "
+                    "(nothing can be reduced from no sample)",
                 )
             )
         if violations:
@@ -364,9 +408,15 @@ class RoiAlignGrad(Description):
             or input_gradient_tensor_data_type not in input_gradient_tensor_types
             or roi_tensor_data_type not in roi_tensor_types
             or batch_indices_tensor_data_type not in batch_indices_tensor_types
-            or (output_gradient_tensor and output_gradient_tensor_data_type not in output_gradient_tensor_types)
-            or (output_roi_gradient_tensor and output_roi_gradient_tensor_data_type not in output_roi_gradient_tensor_types)
-        ):  # fmt: skip
+            or (
+                output_gradient_tensor
+                and output_gradient_tensor_data_type not in output_gradient_tensor_types
+            )
+            or (
+                output_roi_gradient_tensor
+                and output_roi_gradient_tensor_data_type not in output_roi_gradient_tensor_types
+            )
+        ):
             judgement.values(self, level, violations)
         roi_count = entry(roi_tensor_sizes, roi_tensor_rank - 2)
         # DML-ROI_ALIGN_GRAD-same-type
@@ -375,7 +425,9 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "ROITensor.DataType",
-                    f"ROITensor.DataType is {name_of(TensorDataType, roi_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
+                    f"ROITensor.DataType is {name_of(enums.TensorDataType, roi_tensor_data_type)}; it must "
+                    "equal InputGradientTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
         if input_tensor is not None and input_tensor_data_type != input_gradient_tensor_data_type:
@@ -383,43 +435,79 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "InputTensor.DataType",
-                    f"InputTensor.DataType is {name_of(TensorDataType, input_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
+                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
+                    "must equal InputGradientTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
-        if output_gradient_tensor is not None and output_gradient_tensor_data_type != input_gradient_tensor_data_type:  # fmt: skip
+        if (
+            output_gradient_tensor is not None
+            and output_gradient_tensor_data_type != input_gradient_tensor_data_type
+        ):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
+                    "InputGradientTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
-        if output_roi_gradient_tensor is not None and output_roi_gradient_tensor_data_type != input_gradient_tensor_data_type:  # fmt: skip
+        if (
+            output_roi_gradient_tensor is not None
+            and output_roi_gradient_tensor_data_type != input_gradient_tensor_data_type
+        ):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "OutputROIGradientTensor.DataType",
-                    f"OutputROIGradientTensor.DataType is {name_of(TensorDataType, output_roi_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
+                    "OutputROIGradientTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_roi_gradient_tensor_data_type)}; it must equal "
+                    "InputGradientTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-roi-sizes
         if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
-            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count, 4), roi_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if roi_tensor_rank == len(align((roi_count, 4), roi_tensor_rank, 1)) and all(roi_tensor_sizes[d] == entry(align((roi_count, 4), roi_tensor_rank, 1), d) or roi_tensor_sizes[d] == 1 for d in range(roi_tensor_rank)) else ""  # fmt: skip
+            numbers1 = list(align((roi_count, 4), roi_tensor_rank, 1))
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
+                "that repeats"
+                if roi_tensor_rank == len(numbers1)
+                and all(
+                    roi_tensor_sizes[d] == entry(numbers1, d) or roi_tensor_sizes[d] == 1
+                    for d in range(roi_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region){hint}",
+                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {numbers1} (four coordinates "
+                    f"for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-batch-indices-sizes
         if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
-            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count,), batch_indices_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if batch_indices_tensor_rank == len(align((roi_count,), batch_indices_tensor_rank, 1)) and all(batch_indices_tensor_sizes[d] == entry(align((roi_count,), batch_indices_tensor_rank, 1), d) or batch_indices_tensor_sizes[d] == 1 for d in range(batch_indices_tensor_rank)) else ""  # fmt: skip
+            numbers1 = list(align((roi_count,), batch_indices_tensor_rank, 1))
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
+                "that repeats"
+                if batch_indices_tensor_rank == len(numbers1)
+                and all(
+                    batch_indices_tensor_sizes[d] == entry(numbers1, d) or batch_indices_tensor_sizes[d] == 1
+                    for d in range(batch_indices_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region){hint}",
+                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {numbers1} "
+                    f"(one batch for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-gradient-regions
@@ -428,7 +516,9 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-input-gradient-regions",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes[0] is {input_gradient_tensor_sizes[0]}; it must equal ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count} (one block of gradients for each region)",
+                    f"InputGradientTensor.Sizes[0] is {input_gradient_tensor_sizes[0]}; it must equal "
+                    f"ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count} (one block of gradients for each "
+                    "region)",
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-channels
@@ -437,25 +527,34 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-input-channels",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal InputGradientTensor.Sizes[1], {entry(input_gradient_tensor_sizes, 1)}",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal "
+                    f"InputGradientTensor.Sizes[1], {entry(input_gradient_tensor_sizes, 1)}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-output-channels
-        if (output_gradient_tensor is not None and input_tensor is None) and entry(output_gradient_tensor_sizes, 1) != entry(input_gradient_tensor_sizes, 1):  # fmt: skip
+        if (
+            (output_gradient_tensor is not None and input_tensor is None)
+            and entry(output_gradient_tensor_sizes, 1) != entry(input_gradient_tensor_sizes, 1)
+        ):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-output-channels",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes[1] is {entry(output_gradient_tensor_sizes, 1)}; it must equal InputGradientTensor.Sizes[1], {entry(input_gradient_tensor_sizes, 1)}",
+                    f"OutputGradientTensor.Sizes[1] is {entry(output_gradient_tensor_sizes, 1)}; it must "
+                    f"equal InputGradientTensor.Sizes[1], {entry(input_gradient_tensor_sizes, 1)}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-output-sizes
-        if (input_tensor is not None and output_gradient_tensor is not None) and output_gradient_tensor_sizes != input_tensor_sizes:  # fmt: skip
+        if (
+            (input_tensor is not None and output_gradient_tensor is not None)
+            and output_gradient_tensor_sizes != input_tensor_sizes
+        ):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-output-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
+                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-output-roi-sizes
@@ -464,7 +563,8 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-output-roi-sizes",
                     "OutputROIGradientTensor.Sizes",
-                    f"OutputROIGradientTensor.Sizes is {list(output_roi_gradient_tensor_sizes)}; it must equal ROITensor.Sizes, {list(roi_tensor_sizes)}",
+                    f"OutputROIGradientTensor.Sizes is {list(output_roi_gradient_tensor_sizes)}; it must "
+                    f"equal ROITensor.Sizes, {list(roi_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -480,7 +580,9 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-sample-range",
                     "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
+                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most "
+                    f"MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is "
+                    "clamped between the two)",
                 )
             )
         return violations
@@ -488,7 +590,8 @@ class RoiAlignGrad(Description):
     def infer(self) -> RoiAlignGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

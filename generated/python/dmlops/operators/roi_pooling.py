@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsFloat, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..structs import Size2d
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -39,7 +40,8 @@ class RoiPooling(Description):
     """Divides each region of interest into a grid and takes the largest element of every cell.
 
     InputTensor (input tensor): Batches, channels, height and width.
-    ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to it.
+    ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to
+        it.
     OutputTensor (output tensor): For each region, all channels of its grid.
     SpatialScale (FLOAT): What a region's coordinates are multiplied by, to become those of the input.
     PooledSize (SIZE_2D): Height and width of the grid.
@@ -87,13 +89,15 @@ class RoiPooling(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_1_0,
         FeatureLevel.LEVEL_6_4: _SINCE_1_0,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_1_0,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_1_0,
+    )
 
     InputTensor: TensorDesc
     ROITensor: TensorDesc
     OutputTensor: TensorDesc
     SpatialScale: float
-    PooledSize: Size2d
+    PooledSize: structs.Size2d
 
     def __new__(
         cls,
@@ -102,7 +106,7 @@ class RoiPooling(Description):
         ROITensor: TensorDesc,
         OutputTensor: TensorDesc | None = None,
         SpatialScale: SupportsFloat,
-        PooledSize: Size2d,
+        PooledSize: structs.Size2d,
     ) -> RoiPooling:
         new: Any = _OPEN()
         new.InputTensor = InputTensor
@@ -114,10 +118,13 @@ class RoiPooling(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(SpatialScale) is float
-            and type(PooledSize) is Size2d and PooledSize._state != WRONG_TYPE
-        ):  # fmt: skip
+            and type(PooledSize) is structs.Size2d and PooledSize._state != WRONG_TYPE
+        ):
             settle(new, RoiPooling)
         new.__class__ = RoiPooling
         made: RoiPooling = new
@@ -148,7 +155,7 @@ class RoiPooling(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= pooled_size.Width <= 4294967295
             and 0 <= pooled_size.Height <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -174,7 +181,7 @@ class RoiPooling(Description):
             input_tensor_rank not in input_tensor_ranks
             or roi_tensor_rank not in roi_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         if violations:
             return judgement.reliable(self, violations)
@@ -189,7 +196,7 @@ class RoiPooling(Description):
             or input_tensor_data_type not in input_tensor_types
             or roi_tensor_data_type not in roi_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         roi_count = entry(roi_tensor_sizes, 2)
         # DML-ROI_POOLING-same-type
@@ -198,7 +205,8 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-same-type",
                     "ROITensor.DataType",
-                    f"ROITensor.DataType is {name_of(TensorDataType, roi_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"ROITensor.DataType is {name_of(enums.TensorDataType, roi_tensor_data_type)}; it must "
+                    f"equal InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -206,7 +214,9 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-ROI_POOLING-roi-shape
@@ -240,7 +250,8 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[2], {roi_count}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[2], "
+                    f"{roi_count}",
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
@@ -248,7 +259,8 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal "
+                    f"InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
                 )
             )
         if entry(output_tensor_sizes, 2) != pooled_size.Height:
@@ -256,7 +268,8 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[2] is {entry(output_tensor_sizes, 2)}; it must equal PooledSize.Height, {pooled_size.Height}",
+                    f"OutputTensor.Sizes[2] is {entry(output_tensor_sizes, 2)}; it must equal "
+                    f"PooledSize.Height, {pooled_size.Height}",
                 )
             )
         if entry(output_tensor_sizes, 3) != pooled_size.Width:
@@ -264,7 +277,8 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[3] is {entry(output_tensor_sizes, 3)}; it must equal PooledSize.Width, {pooled_size.Width}",
+                    f"OutputTensor.Sizes[3] is {entry(output_tensor_sizes, 3)}; it must equal "
+                    f"PooledSize.Width, {pooled_size.Width}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -272,7 +286,8 @@ class RoiPooling(Description):
     def infer(self) -> RoiPooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

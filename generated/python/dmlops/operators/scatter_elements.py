@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -148,11 +151,18 @@ class ScatterElements(Description):
         Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-SCATTER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
+        "DML-SCATTER_ELEMENTS-same-rank": (
+            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
+            "UpdatesTensor.DimensionCount"
+        ),
         "DML-SCATTER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
         "DML-SCATTER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
-        "DML-SCATTER_ELEMENTS-indices-within": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-SCATTER_ELEMENTS-indices-sizes": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-SCATTER_ELEMENTS-indices-within": (
+            "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-SCATTER_ELEMENTS-indices-sizes": (
+            "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes"
+        ),
         "DML-SCATTER_ELEMENTS-updates-sizes": "IndicesTensor.Sizes UpdatesTensor.Sizes",
         "DML-SCATTER_ELEMENTS-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
     }
@@ -205,9 +215,12 @@ class ScatterElements(Description):
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
             and type(UpdatesTensor) is TensorDesc and UpdatesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
-        ):  # fmt: skip
+        ):
             settle(new, ScatterElements)
         new.__class__ = ScatterElements
         made: ScatterElements = new
@@ -230,7 +243,13 @@ class ScatterElements(Description):
         updates_tensor = self.UpdatesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if self._state or input_tensor is None or indices_tensor is None or updates_tensor is None or output_tensor is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or indices_tensor is None
+            or updates_tensor is None
+            or output_tensor is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -239,7 +258,7 @@ class ScatterElements(Description):
             and (updates_tensor._state & SOUND_INPUT or is_sound(updates_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -270,7 +289,7 @@ class ScatterElements(Description):
             or indices_tensor_rank not in indices_tensor_ranks
             or updates_tensor_rank not in updates_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-SCATTER_ELEMENTS-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -278,7 +297,8 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if updates_tensor_rank != input_tensor_rank:
@@ -286,7 +306,8 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-rank",
                     "UpdatesTensor.DimensionCount",
-                    f"UpdatesTensor.DimensionCount is {updates_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"UpdatesTensor.DimensionCount is {updates_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -294,17 +315,23 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-SCATTER_ELEMENTS-axis-range
         if axis >= input_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-SCATTER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -322,7 +349,7 @@ class ScatterElements(Description):
             or indices_tensor_data_type not in indices_tensor_types
             or updates_tensor_data_type not in updates_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-SCATTER_ELEMENTS-same-type
         if updates_tensor_data_type != input_tensor_data_type:
@@ -330,7 +357,9 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-type",
                     "UpdatesTensor.DataType",
-                    f"UpdatesTensor.DataType is {name_of(TensorDataType, updates_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"UpdatesTensor.DataType is {name_of(enums.TensorDataType, updates_tensor_data_type)}; "
+                    "it must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -338,7 +367,9 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-SCATTER_ELEMENTS-indices-within
@@ -348,18 +379,30 @@ class ScatterElements(Description):
                     Violation(
                         "DML-SCATTER_ELEMENTS-indices-within",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must be at most InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (off the axis, an update goes to the output element at its own coordinates)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must be at most "
+                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (off the axis, an update goes to "
+                        "the output element at its own coordinates)",
                     )
                 )
                 break
         # DML-SCATTER_ELEMENTS-updates-sizes
         if updates_tensor_sizes != indices_tensor_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(indices_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(indices_tensor_sizes) and all(updates_tensor_sizes[d] == indices_tensor_sizes[d] or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""  # fmt: skip
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(indices_tensor_sizes)}, with a stride of 0 "
+                "in each dimension that repeats"
+                if updates_tensor_rank == len(indices_tensor_sizes)
+                and all(
+                    updates_tensor_sizes[d] == indices_tensor_sizes[d] or updates_tensor_sizes[d] == 1
+                    for d in range(updates_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-SCATTER_ELEMENTS-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}{hint}",
+                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal "
+                    f"IndicesTensor.Sizes, {list(indices_tensor_sizes)}{hint}",
                 )
             )
         # DML-SCATTER_ELEMENTS-output-sizes
@@ -368,7 +411,8 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -391,7 +435,8 @@ class ScatterElements(Description):
                     Violation(
                         "DML-SCATTER_ELEMENTS-indices-sizes",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it should equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it should equal "
+                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
                     )
                 )
                 break
@@ -400,7 +445,8 @@ class ScatterElements(Description):
     def infer(self) -> ScatterElements:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

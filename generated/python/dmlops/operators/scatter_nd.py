@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -141,15 +142,30 @@ class ScatterNd(Description):
         Rule("DML-SCATTER_ND-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-SCATTER_ND-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
+        "DML-SCATTER_ND-same-rank": (
+            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
+            "UpdatesTensor.DimensionCount"
+        ),
         "DML-SCATTER_ND-input-dimension-count-range": "InputDimensionCount InputTensor.DimensionCount",
         "DML-SCATTER_ND-indices-dimension-count-range": "IndicesDimensionCount IndicesTensor.DimensionCount",
         "DML-SCATTER_ND-same-type": "InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
-        "DML-SCATTER_ND-input-leading-ones": "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-SCATTER_ND-indices-leading-ones": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
-        "DML-SCATTER_ND-index-tuple-size": "IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
-        "DML-SCATTER_ND-updates-rank": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        "DML-SCATTER_ND-updates-sizes": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes UpdatesTensor.Sizes",
+        "DML-SCATTER_ND-input-leading-ones": (
+            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-SCATTER_ND-indices-leading-ones": (
+            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes"
+        ),
+        "DML-SCATTER_ND-index-tuple-size": (
+            "IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount"
+        ),
+        "DML-SCATTER_ND-updates-rank": (
+            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount "
+            "InputTensor.DimensionCount InputTensor.Sizes"
+        ),
+        "DML-SCATTER_ND-updates-sizes": (
+            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount "
+            "InputTensor.DimensionCount InputTensor.Sizes UpdatesTensor.Sizes"
+        ),
         "DML-SCATTER_ND-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -202,10 +218,13 @@ class ScatterNd(Description):
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
             and type(UpdatesTensor) is TensorDesc and UpdatesTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(InputDimensionCount) is int
             and type(IndicesDimensionCount) is int
-        ):  # fmt: skip
+        ):
             settle(new, ScatterNd)
         new.__class__ = ScatterNd
         made: ScatterNd = new
@@ -229,7 +248,13 @@ class ScatterNd(Description):
         output_tensor = self.OutputTensor
         input_dimension_count = self.InputDimensionCount
         indices_dimension_count = self.IndicesDimensionCount
-        if self._state or input_tensor is None or indices_tensor is None or updates_tensor is None or output_tensor is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or indices_tensor is None
+            or updates_tensor is None
+            or output_tensor is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -239,7 +264,7 @@ class ScatterNd(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= input_dimension_count <= 4294967295
             and 0 <= indices_dimension_count <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -270,7 +295,7 @@ class ScatterNd(Description):
             or indices_tensor_rank not in indices_tensor_ranks
             or updates_tensor_rank not in updates_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-SCATTER_ND-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -278,7 +303,8 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if updates_tensor_rank != input_tensor_rank:
@@ -286,7 +312,8 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-rank",
                     "UpdatesTensor.DimensionCount",
-                    f"UpdatesTensor.DimensionCount is {updates_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"UpdatesTensor.DimensionCount is {updates_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -294,7 +321,8 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-SCATTER_ND-input-dimension-count-range
@@ -307,12 +335,18 @@ class ScatterNd(Description):
                 )
             )
         if input_dimension_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} "
+                "as an unsigned number"
+                if input_dimension_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"InputDimensionCount is {input_dimension_count}; it must be at most "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-SCATTER_ND-indices-dimension-count-range
@@ -325,12 +359,18 @@ class ScatterNd(Description):
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
-            hint = f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {indices_dimension_count} is "
+                f"{indices_dimension_count - 4294967296} as an unsigned number"
+                if indices_dimension_count >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most "
+                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -348,19 +388,24 @@ class ScatterNd(Description):
             or indices_tensor_data_type not in indices_tensor_types
             or updates_tensor_data_type not in updates_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         input_start = input_tensor_rank - input_dimension_count
         indices_start = indices_tensor_rank - indices_dimension_count
         index_tuple_size = indices_tensor_sizes[indices_tensor_rank - 1]
-        scattered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]  # fmt: skip
+        scattered_sizes = (
+            indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1]
+            + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]
+        )
         # DML-SCATTER_ND-same-type
         if updates_tensor_data_type != input_tensor_data_type:
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-same-type",
                     "UpdatesTensor.DataType",
-                    f"UpdatesTensor.DataType is {name_of(TensorDataType, updates_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"UpdatesTensor.DataType is {name_of(enums.TensorDataType, updates_tensor_data_type)}; "
+                    "it must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -368,7 +413,9 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-SCATTER_ND-input-leading-ones
@@ -378,7 +425,8 @@ class ScatterNd(Description):
                     Violation(
                         "DML-SCATTER_ND-input-leading-ones",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions before the last InputDimensionCount do not count)",
+                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions "
+                        "before the last InputDimensionCount do not count)",
                     )
                 )
                 break
@@ -389,7 +437,8 @@ class ScatterNd(Description):
                     Violation(
                         "DML-SCATTER_ND-indices-leading-ones",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 (dimensions before the last IndicesDimensionCount do not count)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
+                        "(dimensions before the last IndicesDimensionCount do not count)",
                     )
                 )
                 break
@@ -399,7 +448,9 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-index-tuple-size",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate for each input dimension that counts)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at "
+                    f"most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate "
+                    "for each input dimension that counts)",
                 )
             )
         # DML-SCATTER_ND-updates-rank
@@ -408,17 +459,31 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-updates-rank",
                     "IndicesTensor.Sizes",
-                    f"the sizes of the updates are {list(scattered_sizes)}; they must be at most as many as the dimensions of InputTensor, {input_tensor_rank} (the updates have room for every size that is not indexed away)",
+                    f"the sizes of the updates are {list(scattered_sizes)}; they must be at most as many as "
+                    f"the dimensions of InputTensor, {input_tensor_rank} (the updates have room for every "
+                    "size that is not indexed away)",
                 )
             )
         # DML-SCATTER_ND-updates-sizes
         if updates_tensor_sizes != align(scattered_sizes, input_tensor_rank, 1):
-            hint = f"; DirectML broadcasts by strides: Sizes {list(align(scattered_sizes, input_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(align(scattered_sizes, input_tensor_rank, 1)) and all(updates_tensor_sizes[d] == entry(align(scattered_sizes, input_tensor_rank, 1), d) or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""  # fmt: skip
+            numbers1 = list(align(scattered_sizes, input_tensor_rank, 1))
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
+                "that repeats"
+                if updates_tensor_rank == len(numbers1)
+                and all(
+                    updates_tensor_sizes[d] == entry(numbers1, d) or updates_tensor_sizes[d] == 1
+                    for d in range(updates_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must be {list(align(scattered_sizes, input_tensor_rank, 1))} (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s){hint}",
+                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must be {numbers1} (the sizes "
+                    "of the indices but the last, then those of the input that are not indexed, after "
+                    f"leading 1s){hint}",
                 )
             )
         # DML-SCATTER_ND-output-sizes
@@ -427,7 +492,8 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -435,7 +501,8 @@ class ScatterNd(Description):
     def infer(self) -> ScatterNd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

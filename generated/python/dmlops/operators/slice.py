@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -101,7 +103,7 @@ class Slice(Description):
     Sizes (UINT array): For each dimension, how many elements to copy.
     Strides (UINT array): For each dimension, the distance from one element to the next.
 
-    Rules: DML-SLICE-same-rank, DML-SLICE-dimension-count, DML-SLICE-same-type, DML-SLICE-slice-bounds,
+    Rules: DML-SLICE-same-rank, DML-SLICE-same-type, DML-SLICE-dimension-count, DML-SLICE-slice-bounds,
     DML-SLICE-output-sizes.
     """
 
@@ -117,15 +119,15 @@ class Slice(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-SLICE-same-rank", "docs"),
-        Rule("DML-SLICE-dimension-count", "docs"),
         Rule("DML-SLICE-same-type", "docs"),
+        Rule("DML-SLICE-dimension-count", "docs"),
         Rule("DML-SLICE-slice-bounds", "docs"),
         Rule("DML-SLICE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SLICE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-SLICE-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-SLICE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-SLICE-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-SLICE-slice-bounds": "InputTensor.DimensionCount InputTensor.Sizes Offsets Sizes Strides",
         "DML-SLICE-output-sizes": "OutputTensor.Sizes Sizes",
     }
@@ -180,12 +182,15 @@ class Slice(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(DimensionCount) is int
             and type(Offsets) is tuple and INTEGERS(map(type, Offsets))
             and type(Sizes) is tuple and INTEGERS(map(type, Sizes))
             and type(Strides) is tuple and INTEGERS(map(type, Strides))
-        ):  # fmt: skip
+        ):
             settle(new, Slice)
         new.__class__ = Slice
         made: Slice = new
@@ -209,7 +214,14 @@ class Slice(Description):
         offsets = self.Offsets
         sizes = self.Sizes
         strides = self.Strides
-        if self._state or input_tensor is None or output_tensor is None or offsets is None or sizes is None or strides is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or offsets is None
+            or sizes is None
+            or strides is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -222,7 +234,7 @@ class Slice(Description):
             and 0 <= min(sizes, default=0) <= max(sizes, default=0) <= 4294967295
             and len(strides) == self.DimensionCount
             and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -243,7 +255,7 @@ class Slice(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-SLICE-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -251,7 +263,8 @@ class Slice(Description):
                 Violation(
                     "DML-SLICE-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-SLICE-dimension-count
@@ -260,7 +273,8 @@ class Slice(Description):
                 Violation(
                     "DML-SLICE-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}",
                 )
             )
         if violations:
@@ -274,7 +288,7 @@ class Slice(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-SLICE-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -282,17 +296,26 @@ class Slice(Description):
                 Violation(
                     "DML-SLICE-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-SLICE-slice-bounds
         for i in range(input_tensor_rank):
-            if entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)) >= input_tensor_sizes[i]:  # fmt: skip
+            if (
+                entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i))
+                >= input_tensor_sizes[i]
+            ):
+                number1 = saturate(entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)))
                 violations.append(
                     Violation(
                         "DML-SLICE-slice-bounds",
                         "Offsets",
-                        f"Offsets[{i}] ({entry(offsets, i)}) + (Sizes[{i}] ({entry(sizes, i)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate(entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)))}; it must be less than InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the last element lies within the input)",
+                        f"Offsets[{i}] ({entry(offsets, i)}) + (Sizes[{i}] ({entry(sizes, i)}) - 1) x "
+                        f"Strides[{i}] ({entry(strides, i)}) is {number1}; it must be less than "
+                        f"InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the last element lies within the "
+                        "input)",
                     )
                 )
                 break
@@ -310,7 +333,8 @@ class Slice(Description):
     def infer(self) -> Slice:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -84,7 +86,8 @@ class Slice1(Description):
     DimensionCount (UINT): How many dimensions the tensors have.
     InputWindowOffsets (UINT array): For each dimension, where the window begins.
     InputWindowSizes (UINT array): For each dimension, the extent of the window.
-    InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative from the window's end backwards.
+    InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative
+        from the window's end backwards.
 
     Rules: DML-SLICE1-same-rank, DML-SLICE1-dimension-count, DML-SLICE1-window-sizes-range,
     DML-SLICE1-strides-range, DML-SLICE1-same-type, DML-SLICE1-window-bounds, DML-SLICE1-output-sizes.
@@ -115,8 +118,12 @@ class Slice1(Description):
         "DML-SLICE1-window-sizes-range": "InputWindowSizes",
         "DML-SLICE1-strides-range": "InputWindowStrides",
         "DML-SLICE1-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-SLICE1-window-bounds": "InputTensor.DimensionCount InputTensor.Sizes InputWindowOffsets InputWindowSizes",
-        "DML-SLICE1-output-sizes": "InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes",
+        "DML-SLICE1-window-bounds": (
+            "InputTensor.DimensionCount InputTensor.Sizes InputWindowOffsets InputWindowSizes"
+        ),
+        "DML-SLICE1-output-sizes": (
+            "InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -166,12 +173,15 @@ class Slice1(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(DimensionCount) is int
             and type(InputWindowOffsets) is tuple and INTEGERS(map(type, InputWindowOffsets))
             and type(InputWindowSizes) is tuple and INTEGERS(map(type, InputWindowSizes))
             and type(InputWindowStrides) is tuple and INTEGERS(map(type, InputWindowStrides))
-        ):  # fmt: skip
+        ):
             settle(new, Slice1)
         new.__class__ = Slice1
         made: Slice1 = new
@@ -195,7 +205,14 @@ class Slice1(Description):
         input_window_offsets = self.InputWindowOffsets
         input_window_sizes = self.InputWindowSizes
         input_window_strides = self.InputWindowStrides
-        if self._state or input_tensor is None or output_tensor is None or input_window_offsets is None or input_window_sizes is None or input_window_strides is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or input_window_offsets is None
+            or input_window_sizes is None
+            or input_window_strides is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -203,12 +220,18 @@ class Slice1(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(input_window_offsets) == self.DimensionCount
-            and 0 <= min(input_window_offsets, default=0) <= max(input_window_offsets, default=0) <= 4294967295
+            and 0
+            <= min(input_window_offsets, default=0)
+            <= max(input_window_offsets, default=0)
+            <= 4294967295
             and len(input_window_sizes) == self.DimensionCount
             and 0 <= min(input_window_sizes, default=0) <= max(input_window_sizes, default=0) <= 4294967295
             and len(input_window_strides) == self.DimensionCount
-            and -2147483648 <= min(input_window_strides, default=0) <= max(input_window_strides, default=0) <= 2147483647
-        )  # fmt: skip
+            and -2147483648
+            <= min(input_window_strides, default=0)
+            <= max(input_window_strides, default=0)
+            <= 2147483647
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -229,7 +252,7 @@ class Slice1(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-SLICE1-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -237,7 +260,8 @@ class Slice1(Description):
                 Violation(
                     "DML-SLICE1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-SLICE1-dimension-count
@@ -246,7 +270,8 @@ class Slice1(Description):
                 Violation(
                     "DML-SLICE1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}",
                 )
             )
         if violations:
@@ -275,7 +300,7 @@ class Slice1(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-SLICE1-strides-range
         for i in range(len(input_window_strides)):
@@ -294,28 +319,39 @@ class Slice1(Description):
                 Violation(
                     "DML-SLICE1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-SLICE1-window-bounds
         for i in range(input_tensor_rank):
             if entry(input_window_offsets, i) + entry(input_window_sizes, i) > input_tensor_sizes[i]:
+                number1 = entry(input_window_offsets, i) + entry(input_window_sizes, i)
                 violations.append(
                     Violation(
                         "DML-SLICE1-window-bounds",
                         "InputWindowOffsets",
-                        f"InputWindowOffsets[{i}] ({entry(input_window_offsets, i)}) + InputWindowSizes[{i}] ({entry(input_window_sizes, i)}) is {entry(input_window_offsets, i) + entry(input_window_sizes, i)}; it must be at most InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the window lies within the input)",
+                        f"InputWindowOffsets[{i}] ({entry(input_window_offsets, i)}) + "
+                        f"InputWindowSizes[{i}] ({entry(input_window_sizes, i)}) is {number1}; it must be "
+                        f"at most InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the window lies within "
+                        "the input)",
                     )
                 )
                 break
         # DML-SLICE1-output-sizes
         for i in range(output_tensor_rank):
-            if output_tensor_sizes[i] > 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i))):  # fmt: skip
+            if (
+                output_tensor_sizes[i]
+                > 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
+            ):
+                number1 = 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
                 violations.append(
                     Violation(
                         "DML-SLICE1-output-sizes",
                         "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{i}] is {output_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))} (the window holds no more elements at this stride)",
+                        f"OutputTensor.Sizes[{i}] is {output_tensor_sizes[i]}; it must be at most {number1} "
+                        "(the window holds no more elements at this stride)",
                     )
                 )
                 break
@@ -324,7 +360,8 @@ class Slice1(Description):
     def infer(self) -> Slice1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

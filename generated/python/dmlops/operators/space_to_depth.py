@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -77,7 +79,8 @@ class SpaceToDepth(Description):
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
     BlockSize (UINT): Height and width of a block.
 
-    Rules: DML-SPACE_TO_DEPTH-block-size-range, DML-SPACE_TO_DEPTH-same-type, DML-SPACE_TO_DEPTH-blocks-divide,
+    Rules: DML-SPACE_TO_DEPTH-block-size-range, DML-SPACE_TO_DEPTH-same-type,
+    DML-SPACE_TO_DEPTH-blocks-divide,
     DML-SPACE_TO_DEPTH-output-sizes.
     """
 
@@ -141,9 +144,12 @@ class SpaceToDepth(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(BlockSize) is int
-        ):  # fmt: skip
+        ):
             settle(new, SpaceToDepth)
         new.__class__ = SpaceToDepth
         made: SpaceToDepth = new
@@ -171,7 +177,7 @@ class SpaceToDepth(Description):
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= block_size <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -192,7 +198,7 @@ class SpaceToDepth(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-SPACE_TO_DEPTH-block-size-range
         if block_size < 1:
@@ -214,7 +220,7 @@ class SpaceToDepth(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-SPACE_TO_DEPTH-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -222,7 +228,9 @@ class SpaceToDepth(Description):
                 Violation(
                     "DML-SPACE_TO_DEPTH-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-SPACE_TO_DEPTH-blocks-divide
@@ -232,17 +240,33 @@ class SpaceToDepth(Description):
                     Violation(
                         "DML-SPACE_TO_DEPTH-blocks-divide",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {entry(input_tensor_sizes, d)}; it must be a multiple of BlockSize, {block_size} (height and width are made of whole blocks)",
+                        f"InputTensor.Sizes[{d}] is {entry(input_tensor_sizes, d)}; it must be a multiple "
+                        f"of BlockSize, {block_size} (height and width are made of whole blocks)",
                     )
                 )
                 break
         # DML-SPACE_TO_DEPTH-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != (
+                input_tensor_sizes[0],
+                saturate(entry(input_tensor_sizes, 1) * block_size * block_size),
+                quotient(entry(input_tensor_sizes, 2), block_size),
+                quotient(entry(input_tensor_sizes, 3), block_size),
+            )
+        ):
+            numbers1 = [
+                input_tensor_sizes[0],
+                saturate(entry(input_tensor_sizes, 1) * block_size * block_size),
+                quotient(entry(input_tensor_sizes, 2), block_size),
+                quotient(entry(input_tensor_sizes, 3), block_size),
+            ]
             violations.append(
                 Violation(
                     "DML-SPACE_TO_DEPTH-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)]} (channels times BlockSize squared; height and width divided by BlockSize, {block_size})",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (channels "
+                    f"times BlockSize squared; height and width divided by BlockSize, {block_size})",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -250,7 +274,8 @@ class SpaceToDepth(Description):
     def infer(self) -> SpaceToDepth:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -258,7 +283,12 @@ class SpaceToDepth(Description):
         block_size = self.BlockSize
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = (entry(input_tensor_sizes, 0), saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size))  # fmt: skip
+        output_tensor_sizes = (
+            entry(input_tensor_sizes, 0),
+            saturate(entry(input_tensor_sizes, 1) * block_size * block_size),
+            quotient(entry(input_tensor_sizes, 2), block_size),
+            quotient(entry(input_tensor_sizes, 3), block_size),
+        )
         completed = SpaceToDepth(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

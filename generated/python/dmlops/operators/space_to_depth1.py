@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, DepthSpaceOrder, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -65,7 +67,8 @@ class SpaceToDepth1(Description):
     InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
     BlockSize (UINT): Height and width of a block.
-    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep channels.
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep
+        channels.
 
     Rules: DML-SPACE_TO_DEPTH1-block-size-range, DML-SPACE_TO_DEPTH1-same-type,
     DML-SPACE_TO_DEPTH1-blocks-divide, DML-SPACE_TO_DEPTH1-output-sizes.
@@ -114,7 +117,7 @@ class SpaceToDepth1(Description):
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
     BlockSize: int
-    Order: DepthSpaceOrder
+    Order: enums.DepthSpaceOrder
 
     def __new__(
         cls,
@@ -122,7 +125,7 @@ class SpaceToDepth1(Description):
         InputTensor: TensorDesc,
         OutputTensor: TensorDesc | None = None,
         BlockSize: SupportsIndex,
-        Order: DepthSpaceOrder | str,
+        Order: enums.DepthSpaceOrder | str,
     ) -> SpaceToDepth1:
         new: Any = _OPEN()
         new.InputTensor = InputTensor
@@ -132,10 +135,13 @@ class SpaceToDepth1(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(BlockSize) is int
-            and type(Order) is DepthSpaceOrder
-        ):  # fmt: skip
+            and type(Order) is enums.DepthSpaceOrder
+        ):
             settle(new, SpaceToDepth1)
         new.__class__ = SpaceToDepth1
         made: SpaceToDepth1 = new
@@ -164,8 +170,8 @@ class SpaceToDepth1(Description):
             (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= block_size <= 4294967295
-            and type(order) is DepthSpaceOrder
-        )  # fmt: skip
+            and type(order) is enums.DepthSpaceOrder
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -186,7 +192,7 @@ class SpaceToDepth1(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-SPACE_TO_DEPTH1-block-size-range
         if block_size < 1:
@@ -208,7 +214,7 @@ class SpaceToDepth1(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-SPACE_TO_DEPTH1-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -216,7 +222,9 @@ class SpaceToDepth1(Description):
                 Violation(
                     "DML-SPACE_TO_DEPTH1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-SPACE_TO_DEPTH1-blocks-divide
@@ -226,17 +234,33 @@ class SpaceToDepth1(Description):
                     Violation(
                         "DML-SPACE_TO_DEPTH1-blocks-divide",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {entry(input_tensor_sizes, d)}; it must be a multiple of BlockSize, {block_size} (height and width are made of whole blocks)",
+                        f"InputTensor.Sizes[{d}] is {entry(input_tensor_sizes, d)}; it must be a multiple "
+                        f"of BlockSize, {block_size} (height and width are made of whole blocks)",
                     )
                 )
                 break
         # DML-SPACE_TO_DEPTH1-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != (
+                input_tensor_sizes[0],
+                saturate(entry(input_tensor_sizes, 1) * block_size * block_size),
+                quotient(entry(input_tensor_sizes, 2), block_size),
+                quotient(entry(input_tensor_sizes, 3), block_size),
+            )
+        ):
+            numbers1 = [
+                input_tensor_sizes[0],
+                saturate(entry(input_tensor_sizes, 1) * block_size * block_size),
+                quotient(entry(input_tensor_sizes, 2), block_size),
+                quotient(entry(input_tensor_sizes, 3), block_size),
+            ]
             violations.append(
                 Violation(
                     "DML-SPACE_TO_DEPTH1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)]} (channels times BlockSize squared; height and width divided by BlockSize, {block_size})",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (channels "
+                    f"times BlockSize squared; height and width divided by BlockSize, {block_size})",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -244,7 +268,8 @@ class SpaceToDepth1(Description):
     def infer(self) -> SpaceToDepth1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -252,7 +277,12 @@ class SpaceToDepth1(Description):
         block_size = self.BlockSize
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = (entry(input_tensor_sizes, 0), saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size))  # fmt: skip
+        output_tensor_sizes = (
+            entry(input_tensor_sizes, 0),
+            saturate(entry(input_tensor_sizes, 1) * block_size * block_size),
+            quotient(entry(input_tensor_sizes, 2), block_size),
+            quotient(entry(input_tensor_sizes, 3), block_size),
+        )
         completed = SpaceToDepth1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

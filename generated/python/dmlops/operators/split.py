@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -99,7 +101,7 @@ class Split(Description):
     OutputTensors (output tensors): The parts, in order along the axis.
     Axis (UINT): The dimension that is cut.
 
-    Rules: DML-SPLIT-same-rank, DML-SPLIT-output-count-range, DML-SPLIT-axis-range, DML-SPLIT-same-type,
+    Rules: DML-SPLIT-same-rank, DML-SPLIT-same-type, DML-SPLIT-output-count-range, DML-SPLIT-axis-range,
     DML-SPLIT-output-sizes-off-axis, DML-SPLIT-axis-size.
     """
 
@@ -114,18 +116,20 @@ class Split(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-SPLIT-same-rank", "docs"),
+        Rule("DML-SPLIT-same-type", "docs"),
         Rule("DML-SPLIT-output-count-range", "docs"),
         Rule("DML-SPLIT-axis-range", "docs"),
-        Rule("DML-SPLIT-same-type", "docs"),
         Rule("DML-SPLIT-output-sizes-off-axis", "docs"),
         Rule("DML-SPLIT-axis-size", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SPLIT-same-rank": "InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
+        "DML-SPLIT-same-type": "InputTensor.DataType OutputTensors OutputTensors.DataType",
         "DML-SPLIT-output-count-range": "OutputCount",
         "DML-SPLIT-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-SPLIT-same-type": "InputTensor.DataType OutputTensors OutputTensors.DataType",
-        "DML-SPLIT-output-sizes-off-axis": "Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes",
+        "DML-SPLIT-output-sizes-off-axis": (
+            "Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes"
+        ),
         "DML-SPLIT-axis-size": "Axis InputTensor.Sizes OutputTensors OutputTensors.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -174,9 +178,15 @@ class Split(Description):
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
             and type(OutputCount) is int
-            and (OutputTensors is None or (type(OutputTensors) is tuple and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in OutputTensors)))
+            and (
+                OutputTensors is None
+                or (
+                    type(OutputTensors) is tuple
+                    and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in OutputTensors)
+                )
+            )
             and type(Axis) is int
-        ):  # fmt: skip
+        ):
             settle(new, Split)
         new.__class__ = Split
         made: Split = new
@@ -207,7 +217,7 @@ class Split(Description):
             and len(output_tensors) == self.OutputCount
             and all((one._state & SOUND_OUTPUT or is_sound(one, False)) for one in output_tensors)
             and 0 <= axis <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -226,7 +236,7 @@ class Split(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or any(len(one.Sizes) not in output_tensors_ranks for one in output_tensors)
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-SPLIT-same-rank
         for i in range(len(output_tensors)):
@@ -235,7 +245,8 @@ class Split(Description):
                     Violation(
                         "DML-SPLIT-same-rank",
                         "OutputTensors.DimensionCount",
-                        f"OutputTensors[{i}].DimensionCount is {output_tensors[i].DimensionCount}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"OutputTensors[{i}].DimensionCount is {output_tensors[i].DimensionCount}; it must "
+                        f"equal InputTensor.DimensionCount, {input_tensor_rank}",
                     )
                 )
                 break
@@ -250,12 +261,17 @@ class Split(Description):
             )
         # DML-SPLIT-axis-range
         if axis >= input_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-SPLIT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -268,7 +284,7 @@ class Split(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or any(one.DataType not in output_tensors_types for one in output_tensors)
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-SPLIT-same-type
         for i in range(len(output_tensors)):
@@ -277,7 +293,9 @@ class Split(Description):
                     Violation(
                         "DML-SPLIT-same-type",
                         "OutputTensors.DataType",
-                        f"OutputTensors[{i}].DataType is {name_of(TensorDataType, output_tensors[i].DataType)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                        f"OutputTensors[{i}].DataType is "
+                        f"{name_of(enums.TensorDataType, output_tensors[i].DataType)}; it must equal "
+                        f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                     )
                 )
                 break
@@ -289,7 +307,9 @@ class Split(Description):
                         Violation(
                             "DML-SPLIT-output-sizes-off-axis",
                             "OutputTensors.Sizes",
-                            f"OutputTensors[{i}].Sizes[{d}] is {entry(output_tensors[i].Sizes, d)}; it must equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                            f"OutputTensors[{i}].Sizes[{d}] is {entry(output_tensors[i].Sizes, d)}; it must "
+                            f"equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may "
+                            "differ)",
                         )
                     )
                     break
@@ -297,12 +317,17 @@ class Split(Description):
                 continue
             break
         # DML-SPLIT-axis-size
-        if entry(input_tensor_sizes, axis) != sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors))):  # fmt: skip
+        if (
+            entry(input_tensor_sizes, axis)
+            != sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors)))
+        ):
+            number1 = sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors)))
             violations.append(
                 Violation(
                     "DML-SPLIT-axis-size",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must be {sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors)))} (along Axis, {axis}, the outputs add up to the input)",
+                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must be {number1} "
+                    f"(along Axis, {axis}, the outputs add up to the input)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -310,7 +335,8 @@ class Split(Description):
     def infer(self) -> Split:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -94,7 +96,7 @@ class Tile(Description):
     RepeatsCount (UINT): How many dimensions the tensors have.
     Repeats (UINT array): For each dimension, how often the input appears along it.
 
-    Rules: DML-TILE-same-rank, DML-TILE-repeats-count, DML-TILE-same-type, DML-TILE-repeats-range,
+    Rules: DML-TILE-same-rank, DML-TILE-same-type, DML-TILE-repeats-count, DML-TILE-repeats-range,
     DML-TILE-output-sizes.
     """
 
@@ -108,15 +110,15 @@ class Tile(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-TILE-same-rank", "docs"),
-        Rule("DML-TILE-repeats-count", "docs"),
         Rule("DML-TILE-same-type", "docs"),
+        Rule("DML-TILE-repeats-count", "docs"),
         Rule("DML-TILE-repeats-range", "docs"),
         Rule("DML-TILE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-TILE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-TILE-repeats-count": "InputTensor.DimensionCount RepeatsCount",
         "DML-TILE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-TILE-repeats-count": "InputTensor.DimensionCount RepeatsCount",
         "DML-TILE-repeats-range": "Repeats",
         "DML-TILE-output-sizes": "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes Repeats",
     }
@@ -165,10 +167,13 @@ class Tile(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(RepeatsCount) is int
             and type(Repeats) is tuple and INTEGERS(map(type, Repeats))
-        ):  # fmt: skip
+        ):
             settle(new, Tile)
         new.__class__ = Tile
         made: Tile = new
@@ -199,7 +204,7 @@ class Tile(Description):
             and 0 <= repeats_count <= 4294967295
             and len(repeats) == self.RepeatsCount
             and 0 <= min(repeats, default=0) <= max(repeats, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -220,7 +225,7 @@ class Tile(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-TILE-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -228,7 +233,8 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-TILE-repeats-count
@@ -237,7 +243,8 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-repeats-count",
                     "RepeatsCount",
-                    f"RepeatsCount is {repeats_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"RepeatsCount is {repeats_count}; it must equal InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}",
                 )
             )
         if violations:
@@ -266,7 +273,7 @@ class Tile(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-TILE-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -274,16 +281,23 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-TILE-output-sizes
-        if output_tensor_sizes != tuple(saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != tuple(saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank))
+        ):
+            numbers1 = [saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)]
             violations.append(
                 Violation(
                     "DML-TILE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)]} (each size is that of the input times its entry in Repeats)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (each size "
+                    "is that of the input times its entry in Repeats)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -291,7 +305,8 @@ class Tile(Description):
     def infer(self) -> Tile:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -300,7 +315,9 @@ class Tile(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = tuple(saturate(entry(input_tensor_sizes, i) * entry(repeats, i)) for i in range(input_tensor_rank))  # fmt: skip
+        output_tensor_sizes = tuple(
+            saturate(entry(input_tensor_sizes, i) * entry(repeats, i)) for i in range(input_tensor_rank)
+        )
         completed = Tile(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, SupportsIndex, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -141,7 +143,9 @@ class TopK(Description):
         Rule("DML-TOP_K-output-index-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
-        "DML-TOP_K-same-rank": "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount",
+        "DML-TOP_K-same-rank": (
+            "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount"
+        ),
         "DML-TOP_K-axis-range": "Axis InputTensor.DimensionCount",
         "DML-TOP_K-k-positive": "K",
         "DML-TOP_K-same-type": "InputTensor.DataType OutputValueTensor.DataType",
@@ -198,11 +202,17 @@ class TopK(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputValueTensor is None or (type(OutputValueTensor) is TensorDesc and OutputValueTensor._state != WRONG_TYPE))
-            and (OutputIndexTensor is None or (type(OutputIndexTensor) is TensorDesc and OutputIndexTensor._state != WRONG_TYPE))
+            and (
+                OutputValueTensor is None
+                or (type(OutputValueTensor) is TensorDesc and OutputValueTensor._state != WRONG_TYPE)
+            )
+            and (
+                OutputIndexTensor is None
+                or (type(OutputIndexTensor) is TensorDesc and OutputIndexTensor._state != WRONG_TYPE)
+            )
             and type(Axis) is int
             and type(K) is int
-        ):  # fmt: skip
+        ):
             settle(new, TopK)
         new.__class__ = TopK
         made: TopK = new
@@ -234,7 +244,7 @@ class TopK(Description):
             and (output_index_tensor._state & SOUND_OUTPUT or is_sound(output_index_tensor, False))
             and 0 <= axis <= 4294967295
             and 0 <= k <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -260,7 +270,7 @@ class TopK(Description):
             input_tensor_rank not in input_tensor_ranks
             or output_value_tensor_rank not in output_value_tensor_ranks
             or output_index_tensor_rank not in output_index_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-TOP_K-same-rank
         if output_value_tensor_rank != input_tensor_rank:
@@ -268,7 +278,8 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-same-rank",
                     "OutputValueTensor.DimensionCount",
-                    f"OutputValueTensor.DimensionCount is {output_value_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputValueTensor.DimensionCount is {output_value_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         if output_index_tensor_rank != input_tensor_rank:
@@ -276,17 +287,23 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-same-rank",
                     "OutputIndexTensor.DimensionCount",
-                    f"OutputIndexTensor.DimensionCount is {output_index_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputIndexTensor.DimensionCount is {output_index_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-TOP_K-axis-range
         if axis >= input_tensor_rank:
-            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
+            hint = (
+                f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
+                if axis >= 2147483648
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-TOP_K-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
+                    f"{input_tensor_rank}{hint}",
                 )
             )
         # DML-TOP_K-k-positive
@@ -311,7 +328,7 @@ class TopK(Description):
             or input_tensor_data_type not in input_tensor_types
             or output_value_tensor_data_type not in output_value_tensor_types
             or output_index_tensor_data_type not in output_index_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-TOP_K-same-type
         if output_value_tensor_data_type != input_tensor_data_type:
@@ -319,7 +336,9 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-same-type",
                     "OutputValueTensor.DataType",
-                    f"OutputValueTensor.DataType is {name_of(TensorDataType, output_value_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    "OutputValueTensor.DataType is "
+                    f"{name_of(enums.TensorDataType, output_value_tensor_data_type)}; it must equal "
+                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-TOP_K-k-range
@@ -328,25 +347,30 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-k-range",
                     "K",
-                    f"K is {k}; it must be at most InputTensor.Sizes[{axis}], {entry(input_tensor_sizes, axis)} (a sequence has no more elements)",
+                    f"K is {k}; it must be at most InputTensor.Sizes[{axis}], "
+                    f"{entry(input_tensor_sizes, axis)} (a sequence has no more elements)",
                 )
             )
         # DML-TOP_K-output-value-sizes
         if output_value_tensor_sizes != replaced(input_tensor_sizes, axis, k):
+            numbers1 = list(replaced(input_tensor_sizes, axis, k))
             violations.append(
                 Violation(
                     "DML-TOP_K-output-value-sizes",
                     "OutputValueTensor.Sizes",
-                    f"OutputValueTensor.Sizes is {list(output_value_tensor_sizes)}; it must be {list(replaced(input_tensor_sizes, axis, k))} (the sizes of the input, but K along Axis, {axis})",
+                    f"OutputValueTensor.Sizes is {list(output_value_tensor_sizes)}; it must be {numbers1} "
+                    f"(the sizes of the input, but K along Axis, {axis})",
                 )
             )
         # DML-TOP_K-output-index-sizes
         if output_index_tensor_sizes != replaced(input_tensor_sizes, axis, k):
+            numbers1 = list(replaced(input_tensor_sizes, axis, k))
             violations.append(
                 Violation(
                     "DML-TOP_K-output-index-sizes",
                     "OutputIndexTensor.Sizes",
-                    f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must be {list(replaced(input_tensor_sizes, axis, k))} (the sizes of the input, but K along Axis, {axis})",
+                    f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must be {numbers1} "
+                    f"(the sizes of the input, but K along Axis, {axis})",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -366,7 +390,8 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-k-below-size",
                     "K",
-                    f"K is {k}; it should be less than InputTensor.Sizes[{axis}], {entry(input_tensor_sizes, axis)}",
+                    f"K is {k}; it should be less than InputTensor.Sizes[{axis}], "
+                    f"{entry(input_tensor_sizes, axis)}",
                 )
             )
         return violations
@@ -374,7 +399,8 @@ class TopK(Description):
     def infer(self) -> TopK:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -7,16 +7,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsIndex, final
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -63,7 +64,8 @@ class Unfold(Description):
     """Copies every position of a sliding window into a column of its own.
 
     InputTensor (input tensor): The image: batches, channels and the spatial dimensions.
-    OutputTensor (output tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    OutputTensor (output tensor): The columns: batches, the elements of a window in all channels, and the
+        windows.
     DimensionCount (UINT): How many spatial dimensions there are.
     WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
     Strides (UINT array): For each spatial dimension, the distance from one window to the next.
@@ -104,12 +106,16 @@ class Unfold(Description):
         "DML-UNFOLD-strides-range": "Strides",
         "DML-UNFOLD-dilations-range": "Dilations",
         "DML-UNFOLD-window-fits": "Dilations EndPadding InputTensor.Sizes StartPadding WindowSizes",
-        "DML-UNFOLD-output-sizes": "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes",
+        "DML-UNFOLD-output-sizes": (
+            "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_6_4,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_6_4,
+    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
@@ -144,14 +150,17 @@ class Unfold(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(DimensionCount) is int
             and type(WindowSizes) is tuple and INTEGERS(map(type, WindowSizes))
             and type(Strides) is tuple and INTEGERS(map(type, Strides))
             and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
             and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
             and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-        ):  # fmt: skip
+        ):
             settle(new, Unfold)
         new.__class__ = Unfold
         made: Unfold = new
@@ -177,7 +186,16 @@ class Unfold(Description):
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if self._state or input_tensor is None or output_tensor is None or window_sizes is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
+        if (
+            self._state
+            or input_tensor is None
+            or output_tensor is None
+            or window_sizes is None
+            or strides is None
+            or dilations is None
+            or start_padding is None
+            or end_padding is None
+        ):
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
@@ -194,7 +212,7 @@ class Unfold(Description):
             and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
             and len(end_padding) == self.DimensionCount
             and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -215,7 +233,7 @@ class Unfold(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-UNFOLD-spatial-dimensions
         if input_tensor_rank != dimension_count + 2:
@@ -223,15 +241,23 @@ class Unfold(Description):
                 Violation(
                     "DML-UNFOLD-spatial-dimensions",
                     "InputTensor.DimensionCount",
-                    f"InputTensor.DimensionCount is {input_tensor_rank}; it must equal DimensionCount ({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
+                    f"InputTensor.DimensionCount is {input_tensor_rank}; it must equal DimensionCount "
+                    f"({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the "
+                    "spatial dimensions)",
                 )
             )
         if violations:
             return judgement.reliable(self, violations)
 
         # Arrays.
-        window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
+        window_extents = tuple(
+            saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1)
+            for d in range(len(window_sizes))
+        )
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d)
+            for d in range(len(start_padding))
+        )
         # DML-UNFOLD-window-sizes-range
         for d in range(len(window_sizes)):
             if window_sizes[d] < 1:
@@ -239,7 +265,8 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-window-sizes-range",
                         "WindowSizes",
-                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has no elements)",
+                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has "
+                        "no elements)",
                     )
                 )
                 break
@@ -250,7 +277,12 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-window-fits",
                         "WindowSizes",
-                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - 1) + 1 is {entry(window_extents, d)}; it must be at most InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies within the padded image)",
+                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - "
+                        f"1) + 1 is {entry(window_extents, d)}; it must be at most "
+                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + "
+                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
+                        f"({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies "
+                        "within the padded image)",
                     )
                 )
                 break
@@ -265,16 +297,21 @@ class Unfold(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
-        blocks_per_dimension = tuple(saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), strides[d]) + 1) for d in range(len(strides)))  # fmt: skip
+        blocks_per_dimension = tuple(
+            saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), strides[d]) + 1)
+            for d in range(len(strides))
+        )
         # DML-UNFOLD-same-type
         if output_tensor_data_type != input_tensor_data_type:
             violations.append(
                 Violation(
                     "DML-UNFOLD-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-UNFOLD-strides-range
@@ -284,7 +321,8 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-strides-range",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is divided by it)",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is "
+                        "divided by it)",
                     )
                 )
                 break
@@ -295,17 +333,31 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-dilations-range",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one element of the window to the next)",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
+                        "element of the window to the next)",
                     )
                 )
                 break
         # DML-UNFOLD-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)), saturate(prod(blocks_per_dimension))):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != (
+                input_tensor_sizes[0],
+                saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)),
+                saturate(prod(blocks_per_dimension)),
+            )
+        ):
+            numbers1 = [
+                input_tensor_sizes[0],
+                saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)),
+                saturate(prod(blocks_per_dimension)),
+            ]
             violations.append(
                 Violation(
                     "DML-UNFOLD-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)), saturate(prod(blocks_per_dimension))]} (batch, channels times the elements of a window, positions of the window)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (batch, "
+                    "channels times the elements of a window, positions of the window)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -313,7 +365,8 @@ class Unfold(Description):
     def infer(self) -> Unfold:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -325,10 +378,23 @@ class Unfold(Description):
         end_padding = given(self, "EndPadding")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        window_extents = tuple(saturate(saturate(entry(dilations, d) * (entry(window_sizes, d) - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
-        blocks_per_dimension = tuple(saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), entry(strides, d)) + 1) for d in range(len(strides)))  # fmt: skip
-        output_tensor_sizes = (entry(input_tensor_sizes, 0), saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)), saturate(prod(blocks_per_dimension)))  # fmt: skip
+        window_extents = tuple(
+            saturate(saturate(entry(dilations, d) * (entry(window_sizes, d) - 1)) + 1)
+            for d in range(len(window_sizes))
+        )
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(len(start_padding))
+        )
+        blocks_per_dimension = tuple(
+            saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), entry(strides, d)) + 1)
+            for d in range(len(strides))
+        )
+        output_tensor_sizes = (
+            entry(input_tensor_sizes, 0),
+            saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)),
+            saturate(prod(blocks_per_dimension)),
+        )
         completed = Unfold(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

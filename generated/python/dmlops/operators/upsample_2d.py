@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from math import prod
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement
-from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..structs import Size2d
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -40,9 +41,10 @@ class Upsample2d(Description):
     InputTensor (input tensor): The images: batch, channel, maybe depth, height, width.
     OutputTensor (output tensor): The enlarged images.
     ScaleSize (SIZE_2D): The factors of height and width, at least 1.
-    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in height and width.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in
+        height and width.
 
-    Rules: DML-UPSAMPLE_2D-same-rank, DML-UPSAMPLE_2D-scale-size, DML-UPSAMPLE_2D-same-type,
+    Rules: DML-UPSAMPLE_2D-same-rank, DML-UPSAMPLE_2D-same-type, DML-UPSAMPLE_2D-scale-size,
     DML-UPSAMPLE_2D-output-sizes.
     """
 
@@ -56,15 +58,17 @@ class Upsample2d(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-UPSAMPLE_2D-same-rank", "docs"),
-        Rule("DML-UPSAMPLE_2D-scale-size", "docs"),
         Rule("DML-UPSAMPLE_2D-same-type", "docs"),
+        Rule("DML-UPSAMPLE_2D-scale-size", "docs"),
         Rule("DML-UPSAMPLE_2D-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-UPSAMPLE_2D-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-UPSAMPLE_2D-scale-size": "ScaleSize",
         "DML-UPSAMPLE_2D-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-UPSAMPLE_2D-output-sizes": "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes ScaleSize",
+        "DML-UPSAMPLE_2D-scale-size": "ScaleSize",
+        "DML-UPSAMPLE_2D-output-sizes": (
+            "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes ScaleSize"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -83,19 +87,21 @@ class Upsample2d(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_1_0,
         FeatureLevel.LEVEL_6_4: _SINCE_1_0,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_1_0,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_1_0,
+    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
-    ScaleSize: Size2d
-    InterpolationMode: InterpolationMode
+    ScaleSize: structs.Size2d
+    InterpolationMode: enums.InterpolationMode
 
     def __new__(
         cls,
         *,
         InputTensor: TensorDesc,
         OutputTensor: TensorDesc | None = None,
-        ScaleSize: Size2d,
+        ScaleSize: structs.Size2d,
         InterpolationMode: enums.InterpolationMode | str,
     ) -> Upsample2d:
         new: Any = _OPEN()
@@ -106,10 +112,13 @@ class Upsample2d(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and type(ScaleSize) is Size2d and ScaleSize._state != WRONG_TYPE
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
+            and type(ScaleSize) is structs.Size2d and ScaleSize._state != WRONG_TYPE
             and type(InterpolationMode) is enums.InterpolationMode
-        ):  # fmt: skip
+        ):
             settle(new, Upsample2d)
         new.__class__ = Upsample2d
         made: Upsample2d = new
@@ -139,8 +148,8 @@ class Upsample2d(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= scale_size.Width <= 4294967295
             and 0 <= scale_size.Height <= 4294967295
-            and type(interpolation_mode) is InterpolationMode
-        )  # fmt: skip
+            and type(interpolation_mode) is enums.InterpolationMode
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -161,7 +170,7 @@ class Upsample2d(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-UPSAMPLE_2D-same-rank
         if output_tensor_rank != input_tensor_rank:
@@ -169,7 +178,8 @@ class Upsample2d(Description):
                 Violation(
                     "DML-UPSAMPLE_2D-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
+                    f"InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
         # DML-UPSAMPLE_2D-scale-size
@@ -200,7 +210,7 @@ class Upsample2d(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-UPSAMPLE_2D-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -208,16 +218,31 @@ class Upsample2d(Description):
                 Violation(
                     "DML-UPSAMPLE_2D-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-UPSAMPLE_2D-output-sizes
-        if output_tensor_sizes != (*input_tensor_sizes[: max(input_tensor_rank - 2, 0)], saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height), saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width)):  # fmt: skip
+        if (
+            output_tensor_sizes
+            != (
+                *input_tensor_sizes[: max(input_tensor_rank - 2, 0)],
+                saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height),
+                saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width),
+            )
+        ):
+            numbers1 = [
+                *input_tensor_sizes[: max(input_tensor_rank - 2, 0)],
+                saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height),
+                saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width),
+            ]
             violations.append(
                 Violation(
                     "DML-UPSAMPLE_2D-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*input_tensor_sizes[: max(input_tensor_rank - 2, 0)], saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height), saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width)]} (height and width of the input times ScaleSize)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (height and "
+                    "width of the input times ScaleSize)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -225,7 +250,8 @@ class Upsample2d(Description):
     def infer(self) -> Upsample2d:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
@@ -234,7 +260,11 @@ class Upsample2d(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
-        output_tensor_sizes = (*input_tensor_sizes[: max(input_tensor_rank - 2, 0)], saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height), saturate(entry(input_tensor_sizes, input_tensor_rank - 1) * scale_size.Width))  # fmt: skip
+        output_tensor_sizes = (
+            *input_tensor_sizes[: max(input_tensor_rank - 2, 0)],
+            saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height),
+            saturate(entry(input_tensor_sizes, input_tensor_rank - 1) * scale_size.Width),
+        )
         completed = Upsample2d(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
-from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
+from .. import enums, judgement, structs
+from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
+from ..coordinates import align, replace
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
-from ..tensor import TensorDesc, inferred
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
-from ..value import FLOATS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
+from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -84,7 +86,9 @@ class ValueScale2d(Description):
         FeatureLevel.LEVEL_6_3: _SINCE_1_0,
         FeatureLevel.LEVEL_6_4: _SINCE_1_0,
     }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_1_0,)
+    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
+        FeatureLevel.LEVEL_1_0,
+    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc
@@ -110,11 +114,14 @@ class ValueScale2d(Description):
         new._state = 0
         if not (
             type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (
+                OutputTensor is None
+                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+            )
             and type(Scale) is float
             and type(ChannelCount) is int
             and type(Bias) is tuple and FLOATS(map(type, Bias))
-        ):  # fmt: skip
+        ):
             settle(new, ValueScale2d)
         new.__class__ = ValueScale2d
         made: ValueScale2d = new
@@ -144,7 +151,7 @@ class ValueScale2d(Description):
             and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= channel_count <= 4294967295
             and len(bias) == self.ChannelCount
-        )  # fmt: skip
+        )
         if not sound:
             violations = judgement.structure(self, level)
             if violations:
@@ -165,7 +172,7 @@ class ValueScale2d(Description):
         if (
             input_tensor_rank not in input_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):  # fmt: skip
+        ):
             judgement.dimension_counts(self, level, violations)
         # DML-VALUE_SCALE_2D-channel-count-values
         if channel_count not in (1, 3):
@@ -187,7 +194,7 @@ class ValueScale2d(Description):
             not sound
             or input_tensor_data_type not in input_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):  # fmt: skip
+        ):
             judgement.values(self, level, violations)
         # DML-VALUE_SCALE_2D-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -195,7 +202,9 @@ class ValueScale2d(Description):
                 Violation(
                     "DML-VALUE_SCALE_2D-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
+                    "must equal InputTensor.DataType, "
+                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
                 )
             )
         # DML-VALUE_SCALE_2D-channel-count
@@ -204,7 +213,8 @@ class ValueScale2d(Description):
                 Violation(
                     "DML-VALUE_SCALE_2D-channel-count",
                     "ChannelCount",
-                    f"ChannelCount is {channel_count}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)} (the second dimension is that of channels)",
+                    f"ChannelCount is {channel_count}; it must equal InputTensor.Sizes[1], "
+                    f"{entry(input_tensor_sizes, 1)} (the second dimension is that of channels)",
                 )
             )
         # DML-VALUE_SCALE_2D-same-sizes
@@ -213,7 +223,8 @@ class ValueScale2d(Description):
                 Violation(
                     "DML-VALUE_SCALE_2D-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
+                    f"{list(input_tensor_sizes)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -221,7 +232,8 @@ class ValueScale2d(Description):
     def infer(self) -> ValueScale2d:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are
+        given;
         InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
-from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS
-from dmlgen.outputs import c, counterparts, hlsl, hlsl_definition, python
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
+from dmlgen.outputs import c, counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.docs import interface, search, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
+from dmlgen.outputs.language import rule_functions, shorthands
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import FeatureLevel, Operator, Registry, TensorData
 from dmlgen.sentence import sentence
@@ -37,7 +38,7 @@ class _Site:
     def __init__(self, registry: Registry, templates: Templates, matrices: Mapping[str, bytes]) -> None:
         self._registry = registry
         self._templates = templates
-        shaders = hlsl.render(registry, templates) | hlsl_definition.render(registry, templates)
+        shaders = hlsl.render(registry, templates) | definition.render(registry, templates)
         self._operators = Operators(registry, matrices, shaders)
         self._names = _names_of(registry)
         self._files: dict[str, bytes] = {}
@@ -59,7 +60,7 @@ class _Site:
                 words,
                 level=level,
                 carried=next((one for one in registry.levels[level.ordinal :] if one.in_box), None),
-                new=[operator for operator in registry.operators if operator.since is level],
+                new=[operator for operator in registry.operators if operator.since == level],
                 changed=_changed(registry, self._operators.changes, level),
                 enumerators=_enumerators(registry, level),
             )
@@ -147,7 +148,6 @@ class _Site:
                 self._elsewhere.append((f"DirectMLX {name}", url, operator))
 
     def _languages(self) -> None:
-        functions = [(_signature(name, one.arguments), one.meaning) for name, one in FUNCTIONS.items()]
         elements = [
             (f"{name}({', '.join(one.arguments)})", one.meaning) for name, one in ELEMENT_FUNCTIONS.items()
         ]
@@ -156,7 +156,8 @@ class _Site:
             "language",
             "The language of rules and definitions",
             "expressions formulas functions folds reductions coordinates syntax spec",
-            functions=functions,
+            functions=rule_functions(),
+            shorthands=[(name, meaning, code(text)) for name, meaning, text in shorthands()],
             elements=elements,
             conversions=CONVERSIONS,
             folds=FOLDS,
@@ -244,7 +245,7 @@ def _changed(
         (registry.operator[name], change.news)
         for name, history in changes.items()
         for change in history
-        if change.level is level and registry.operator[name].since is not level
+        if change.level == level and registry.operator[name].since != level
     ]
 
 
@@ -256,10 +257,6 @@ def _enumerators(registry: Registry, level: FeatureLevel) -> list[tuple[str, str
         for entry in enum.entries
         if entry.since is level and level.ordinal and enum.name != "OPERATOR_TYPE"
     ]
-
-
-def _signature(name: str, arguments: Iterable[Iterable[object]]) -> str:
-    return f"{name}({', '.join(' or '.join(map(str, types)) for types in arguments)})"
 
 
 def _opening(header: str) -> str:

@@ -9,6 +9,6 @@ knows those before it: `functions` (scopes, functions), `tensors` (reads, types,
 (everything else). `names` and `constants` serve them.
 """
 
-from dmlgen.outputs.hlsl_definition.shader import DefinitionShader, render, shader_of
+from dmlgen.outputs.hlsl_definition.shader import DefinitionShader, shader_of, text
 
-__all__ = ["DefinitionShader", "render", "shader_of"]
+__all__ = ["DefinitionShader", "shader_of", "text"]

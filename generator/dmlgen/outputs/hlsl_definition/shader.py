@@ -162,22 +162,16 @@ class DefinitionShader:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
 
-def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The shaders of all operators that have a definition."""
-    functions, plans = Functions(templates), plans_of(templates.directory)
-    shaders = [
-        shader_of(registry, operator, functions) for operator in registry.operators if operator.is_generic
-    ]
-    return {
-        f"hlsl/{shader.operator.lower()}.hlsl": templates.render(
-            "hlsl/definition.hlsl.j2",
-            shader=shader,
-            params=definition_params(plans, shader),
-            contraction_params=definition_params(plans, shader, "ContractionParams"),
-            rows_params=definition_params(plans, shader, "RowsParams"),
-        )
-        for shader in shaders
-    }
+def text(shader: DefinitionShader, templates: Templates) -> bytes:
+    """The file of a shader."""
+    plans = plans_of(templates.directory)
+    return templates.render(
+        "hlsl/definition.hlsl.j2",
+        shader=shader,
+        params=definition_params(plans, shader),
+        contraction_params=definition_params(plans, shader, "ContractionParams"),
+        rows_params=definition_params(plans, shader, "RowsParams"),
+    )
 
 
 def definition_params(plans: Plans, shader: DefinitionShader, record: str = "DefinitionParams") -> Params:

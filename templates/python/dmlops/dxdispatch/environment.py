@@ -58,6 +58,8 @@ class Environment:
 
 def read_environment(results: Path, cases: Path) -> Environment:
     """The record of a folder of results, which must be of these cases. Raises Unreadable."""
+    if not (results / "run.json").is_file():
+        raise Unreadable("there are no results: run.json is missing, which Run-Cases.ps1 writes first")
     match read_json(results / "run.json", _LONGEST):
         case {
             "version": version,

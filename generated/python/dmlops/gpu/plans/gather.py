@@ -23,7 +23,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Tensor
+from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
 
 NUM_THREADS = 512
 BITS_IN_FLIGHT = 256  # that one thread moves; measured, see bench/gpu.py
@@ -44,6 +44,12 @@ class Gather(NamedTuple):
     indices_bytes: int
     output_bytes: int
     movement: Movement
+
+
+class GatherResources(NamedTuple):
+    input: Read
+    indices: Read
+    output: Written
 
 
 class GatherLookup(NamedTuple):
@@ -196,9 +202,7 @@ def plan_gather(out: Planning, told: Gather) -> None:
     out.define("INDEX_VECTOR", index_vector)
     out.define("UNROLL", unroll)
     out.define("NUM_THREADS", NUM_THREADS)
-    out.read(told.input.buffer)
-    out.read(told.indices.buffer)
-    out.write(told.output.buffer)
+    out.bind(GatherResources(input=told.input.buffer, indices=told.indices.buffer, output=told.output.buffer))
     out.dispatch(
         GatherParams(
             count,

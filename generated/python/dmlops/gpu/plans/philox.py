@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
 from .planning import Planning
-from .told import Tensor
+from .told import Read, Tensor, Written
 
 NUM_THREADS = 256
 WORDS = 4  # of a block: the random bits for one counter
@@ -20,6 +20,12 @@ class Philox(NamedTuple):
     state: Tensor
     output: Tensor
     next_state: Tensor
+
+
+class PhiloxResources(NamedTuple):
+    state: Read
+    output: Written
+    next_state: Written
 
 
 class PhiloxParams(NamedTuple):
@@ -64,9 +70,13 @@ def plan_philox(out: Planning, told: Philox) -> None:
     out.define("VECTOR", WORDS if is_line and count % WORDS == 0 else 1)
     out.define("NUM_THREADS", NUM_THREADS)
     following = told.next_state
-    out.read(told.state.buffer)
-    out.write(told.output.buffer)
-    out.write(following.buffer if following.is_present else told.output.buffer)  # nothing writes it
+    out.bind(
+        PhiloxResources(
+            state=told.state.buffer,
+            output=told.output.buffer,
+            next_state=following.buffer if following.is_present else told.output.buffer,  # nothing writes it
+        )
+    )
     params = PhiloxParams(
         count,
         groups.columns,

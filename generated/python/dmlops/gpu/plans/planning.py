@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from functools import cache
+from typing import Any, NamedTuple, NoReturn, get_type_hints
 
 from .reasons import Reason
-from .told import NO_MEMBER, SCRATCH, Buffer, Groups
+from .told import NO_MEMBER, SCRATCH, Buffer, Groups, Read
 
 
 class Scratch(NamedTuple):
@@ -82,6 +83,11 @@ class Planning:
         """The next resource of the next dispatch, which writes it."""
         self._buffers.append(self.places.get(buffer, buffer))
 
+    def bind(self, resources: NamedTuple) -> None:
+        """All resources of the next dispatch, in the order of their declaration: read ones, then written."""
+        self._buffers += [self.places.get(buffer, buffer) for buffer in resources]
+        self._reads += _reads(type(resources))
+
     def scratch(self, size: int, cleared: bool = False) -> Buffer:
         """A new buffer of so many bytes."""
         self.scratches.append(Scratch(size, cleared))
@@ -133,6 +139,13 @@ class Planning:
         """
         self.begin()
         self._shader, self.places, self._owner, self._waits = shader, places, owner, True
+
+
+@cache
+def _reads(resources: type[NamedTuple]) -> int:
+    """How many of the resources are only read."""
+    hints = get_type_hints(resources, include_extras=True)
+    return sum(hint == Read for hint in hints.values())
 
 
 def _put(words: list[int], record: Any) -> None:

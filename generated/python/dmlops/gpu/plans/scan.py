@@ -18,7 +18,7 @@ from .loops import (
     repeats,
 )
 from .planning import Planning
-from .told import Tensor
+from .told import Read, Tensor, Written
 from .types import define_scratch, define_tensor
 
 NUM_THREADS = 256
@@ -38,6 +38,12 @@ class Scan(NamedTuple):
     axis: int
     decreasing: bool
     exclusive: bool
+
+
+class ScanResources(NamedTuple):
+    input: Read
+    starts: Read
+    output: Written
 
 
 class ScanParams(NamedTuple):
@@ -131,9 +137,8 @@ def plan_scan(out: Planning, told: Scan) -> None:
         loops.append(Loop(1, [0, 0]))
         define_tensor(out, told.input)
         define_tensor(out, told.output)
-        out.read(told.input.buffer)
-        out.read(told.input.buffer)  # nothing reads `starts`
-        out.write(told.output.buffer)
+        nothing = told.input.buffer
+        out.bind(ScanResources(input=told.input.buffer, starts=nothing, output=told.output.buffer))
         whole = Segments(length, length, source, target, told.exclusive, is_grouped, False, False, False)
         dispatch_pass(out, whole, loops)
         return
@@ -151,24 +156,18 @@ def plan_scan(out: Planning, told: Scan) -> None:
     packed = Lines(0, 1)
     define_tensor(out, told.input)
     define_scratch(out, told.output.macro, told.input)
-    out.read(told.input.buffer)
-    out.read(told.input.buffer)
-    out.write(totals)
+    out.bind(ScanResources(input=told.input.buffer, starts=told.input.buffer, output=totals))
     dispatch_pass(out, Segments(length, segment, source, packed, False, True, True, False, False), dense)
 
     define_scratch(out, told.input.macro, told.input)
     define_scratch(out, told.output.macro, told.input)
-    out.read(totals)
-    out.read(totals)
-    out.write(starts)
+    out.bind(ScanResources(input=totals, starts=totals, output=starts))
     each: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
     dispatch_pass(out, Segments(segments, segments, packed, packed, True, True, False, False, True), each)
 
     define_tensor(out, told.input)
     define_tensor(out, told.output)
-    out.read(told.input.buffer)
-    out.read(starts)
-    out.write(told.output.buffer)
+    out.bind(ScanResources(input=told.input.buffer, starts=starts, output=told.output.buffer))
     loops.append(Loop(segments, [segment * source.step, segment * target.step]))
     last = Segments(length, segment, source, target, told.exclusive, True, False, True, True)
     dispatch_pass(out, last, loops)

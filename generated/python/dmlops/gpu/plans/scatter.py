@@ -18,7 +18,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Movement, Tensor
+from .told import NO_MEMBER, Movement, Read, Tensor, Written
 from .types import define_moved, define_tensor
 
 NUM_THREADS = 256
@@ -32,6 +32,15 @@ class Scatter(NamedTuple):
     updates: Tensor
     output: Tensor
     movement: Movement
+
+
+class ScatterResources(NamedTuple):
+    input: Read
+    indices: Read
+    updates: Read
+    winners: Written
+    "by offset in the output"
+    output: Written
 
 
 class ScatterLookup(NamedTuple):
@@ -87,11 +96,15 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     define_tensor(out, told.indices)
     define_moved(out, told.updates)
     define_moved(out, told.output)
-    out.read(told.input.buffer)
-    out.read(told.indices.buffer)
-    out.read(told.updates.buffer)
-    out.write(out.scratch(4 * span, True))
-    out.write(told.output.buffer)
+    out.bind(
+        ScatterResources(
+            input=told.input.buffer,
+            indices=told.indices.buffer,
+            updates=told.updates.buffer,
+            winners=out.scratch(4 * span, True),
+            output=told.output.buffer,
+        )
+    )
     out.share()
     output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
     for writes in range(2):

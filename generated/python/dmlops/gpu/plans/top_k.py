@@ -19,7 +19,7 @@ from .loops import (
     times,
 )
 from .planning import Planning
-from .told import Tensor
+from .told import Read, Tensor, Written
 from .types import define_moved, define_tensor
 
 FEW = 64  # elements wanted, for which small tiles are faster; measured, see bench/gpu.py
@@ -40,6 +40,16 @@ class TopK(NamedTuple):
     axis: int
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     largest: bool
+
+
+class TopKResources(NamedTuple):
+    input: Read
+    keys: Read
+    places: Read
+    output: Written
+    indices: Written
+    keptKeys: Written
+    keptPlaces: Written
 
 
 class TopKParams(NamedTuple):
@@ -115,13 +125,17 @@ def select(out: Planning, told: TopK, threads: int) -> None:
     out.define("CANDIDATES", told.count * ceil_div(length, threads))
     out.define("RANK", len(loops))
     out.define("NUM_THREADS", threads)
-    out.read(told.input.buffer)
-    out.read(nothing)
-    out.read(nothing)
-    out.write(told.output.buffer)
-    out.write(told.indices.buffer)
-    out.write(nothing)
-    out.write(nothing)
+    out.bind(
+        TopKResources(
+            input=told.input.buffer,
+            keys=nothing,
+            places=nothing,
+            output=told.output.buffer,
+            indices=told.indices.buffer,
+            keptKeys=nothing,
+            keptPlaces=nothing,
+        )
+    )
     params = TopKParams(
         lines,
         groups.columns,
@@ -194,13 +208,17 @@ def sort(out: Planning, told: TopK) -> None:
         out.define("MERGES", int(is_merging))
         out.define("LAST", int(is_last))
         out.define("RANK", len(line_dimensions) if is_merging else len(tile_dimensions))
-        out.read(told.input.buffer)
-        out.read(read_keys)
-        out.read(read_places)
-        out.write(told.output.buffer)
-        out.write(told.indices.buffer)
-        out.write(keys)
-        out.write(places)
+        out.bind(
+            TopKResources(
+                input=told.input.buffer,
+                keys=read_keys,
+                places=read_places,
+                output=told.output.buffer,
+                indices=told.indices.buffer,
+                keptKeys=keys,
+                keptPlaces=places,
+            )
+        )
         params = TopKParams(
             count,
             groups.columns,

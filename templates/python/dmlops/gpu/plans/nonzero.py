@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
 from .planning import Planning
-from .told import Tensor
+from .told import Read, Tensor, Written
 from .types import define_moved, define_tensor
 
 NUM_THREADS = 256
@@ -19,6 +19,14 @@ class Nonzero(NamedTuple):
     input: Tensor
     output: Tensor
     coordinates: Tensor
+
+
+class NonzeroResources(NamedTuple):
+    input: Read
+    starts: Written
+    "one more than there are blocks"
+    output: Written
+    coordinates: Written
 
 
 class NonzeroParams(NamedTuple):
@@ -61,10 +69,14 @@ def plan_nonzero(out: Planning, told: Nonzero) -> None:
     define_moved(out, told.input)
     define_tensor(out, told.output)
     define_tensor(out, told.coordinates)
-    out.read(told.input.buffer)
-    out.write(out.scratch(4 * (blocks + 1)))
-    out.write(told.output.buffer)
-    out.write(told.coordinates.buffer)
+    out.bind(
+        NonzeroResources(
+            input=told.input.buffer,
+            starts=out.scratch(4 * (blocks + 1)),
+            output=told.output.buffer,
+            coordinates=told.coordinates.buffer,
+        )
+    )
     out.share()
     for stage in range(3):
         groups = grid(out, 1 if stage == 1 else blocks, 1, 1)

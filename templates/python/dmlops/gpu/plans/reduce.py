@@ -24,7 +24,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Sizes, Switches, Tensor
+from .told import NO_MEMBER, Read, Sizes, Switches, Tensor, Written
 from .types import define_tensor
 
 MIN_THREADS = 128  # in a group; measured, see bench/gpu.py
@@ -56,6 +56,11 @@ class Reduce(NamedTuple):
     chooses: bool
     shifts: bool
     switches: Switches
+
+
+class ReduceResources(NamedTuple):
+    input: Read
+    output: Written
 
 
 class ReduceParams(NamedTuple):
@@ -196,20 +201,17 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
         extent = part_extent(sets, shared(sets))
     parts = ceil_div(sets.extent, extent)
     if parts == 1:
-        out.read(told.input.buffer)
-        out.write(told.output.buffer)
+        out.bind(ReduceResources(input=told.input.buffer, output=told.output.buffer))
         dispatch_sets(out, sets, sets.extent, count, vector, NO_PASS if told.is_each else WHOLE)
         return
     word = 8 if told.input.bits == 64 else 4
     state = 2 * word if told.chooses or told.shifts else word
     partials = out.scratch(sets.number * parts * state)
-    out.read(told.input.buffer)
-    out.write(partials)
+    out.bind(ReduceResources(input=told.input.buffer, output=partials))
     dispatch_sets(out, sets, extent, count, vector, PARTS)
     order = packed([loop.size for loop in kept])
     places: Loops = [Loop(loop.size, [order[place], loop.strides[OUTPUT]]) for place, loop in enumerate(kept)]
-    out.read(partials)
-    out.write(told.output.buffer)
+    out.bind(ReduceResources(input=partials, output=told.output.buffer))
     dispatch_sets(out, sets_of(places, [Loop(parts, [sets.number, 0])]), parts, count, 1, REST)
 
 

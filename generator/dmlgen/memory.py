@@ -1,0 +1,46 @@
+"""Results of the last run, by digests of what they follow from, so that the next makes only what is new.
+
+They are pickles, below the digest of the code that made them: they are read by no other code, and from no
+folder that others can write to.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from dmlgen.cache import Cache
+
+T = TypeVar("T")
+
+
+class Memory:
+    """What runs of the same `code` made of the same `subject`; without a cache, what this one did."""
+
+    def __init__(self, cache: Cache | None = None, code: str = "", subject: str = "") -> None:
+        self.cache = Cache(None) if cache is None else cache
+        self._code, self._subject = code.encode(), subject
+        self._known: dict[str, Mapping[str, Any]] = {}
+
+    def recall(self, what: str) -> Mapping[str, Any]:
+        """The results of this kind that were kept last, by the digests of what they follow from."""
+        if what not in self._known:
+            data = self.cache.get("results", what, self._subject) or b""
+            code, pickled = data[: len(self._code)], data[len(self._code) :]
+            self._known[what] = pickle.loads(pickled) if pickled and code == self._code else {}
+        return self._known[what]
+
+    def keep(self, what: str, results: Mapping[str, Any]) -> None:
+        """Keeps these results in place of those of the last run."""
+        if results.keys() != self.recall(what).keys():
+            self._known[what] = results
+            data = self._code + pickle.dumps(results, pickle.HIGHEST_PROTOCOL)
+            self.cache.put(data, "results", what, self._subject)
+
+    def of_code(self, what: str, make: Callable[[], T]) -> T:
+        """What follows from the code alone, templates included."""
+        if "" not in self.recall(what):
+            self.keep(what, {"": make()})
+        result: T = self.recall(what)[""]
+        return result

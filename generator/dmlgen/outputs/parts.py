@@ -1,0 +1,39 @@
+"""What outputs make of single operators, remembered from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from dmlgen.memory import Memory
+from dmlgen.registry import Operator, Registry
+
+T = TypeVar("T")
+
+
+def parts(
+    what: str,
+    registry: Registry,
+    memory: Memory,
+    make: Callable[[Registry, Operator], T],
+    operators: Iterable[Operator] | None = None,
+) -> dict[str, T]:
+    """What `make` gives for each of the operators, or for all, by name, or what it gave in the last run.
+
+    `make` is given no more of the registry than is near the operator, so that nothing else can have a say in
+    what it gives; beside that there are only the code and the templates, which `memory` knows.
+    """
+    known = memory.recall(what)
+    made: dict[str, T] = {}
+    found: dict[str, T] = {}
+    for operator in registry.operators if operators is None else operators:
+        digest = registry.digest(operator)
+        part = known[digest] if digest in known else make(registry.near(operator), operator)
+        made[digest] = found[operator.name] = part
+    memory.keep(what, made)
+    return found
+
+
+def merged(files: Mapping[str, Mapping[str, bytes]]) -> dict[str, bytes]:
+    """The files of all operators, by path."""
+    return {path: data for of_operator in files.values() for path, data in of_operator.items()}

@@ -1,0 +1,155 @@
+"""Generated Python in lines of a bounded width: longer ones are broken as a formatter for Python would.
+
+What stands in brackets, or is put into some, is split at what binds least: at commas, else before `for`, `if`
+and `else`, `or`, `and`, a comparison, a sign. Each piece is then treated in the same way, deeper by one level
+at every bracket, until it fits or is a single word; as every piece is shorter than the whole, this ends.
+Texts are split after spaces.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from itertools import pairwise
+
+WIDTH = 110
+
+_QUOTES = '"""'
+_STRING = re.compile(r"""[rbf]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_STATEMENT = re.compile(r"return |(?P<colon>(?:if|elif|for [\w, ]+ in) )|[\w.]+(?:: [^=]+)? [-+*]?= ")
+_LEAD = re.compile(  # what stands before a piece: an operator, a keyword, a parameter's or an entry's name
+    r"(?:and|or|not|if|else|for [\w, ]+ in|in|not in|is|is not|==|!=|<=|>=|<|>|[-+*/%]|//) (?! )"
+    r"""|\w+=(?!=)|"[^"]*": |lambda[\w, ]*: |\*\*?(?=\w)"""
+)
+_PARAMETERS = re.compile(r"(?<=lambda )[\w, ]+(?=:)")
+_LOOP = re.compile(r" (?=for [\w, ]+ in )")
+_COMMA = re.compile(r"(?<=,) ")
+_OPERATORS = tuple(  # that may begin a line, what binds least first
+    re.compile(f" (?=(?:{words}) )")
+    for words in ("if|else", "or", "and", "==|!=|<=|>=|<|>|in|not in|is|is not", "[-+]", r"\*|//|/|%")
+)
+_WORD = re.compile(r"(?:\{\{|\}\}|\{[^{}]*\}|\\.|[^ {}\\])+ *| +")  # with whole fields of an f-string
+
+
+def wrapped(text: str) -> str:
+    """A module with its long lines broken."""
+    lines: list[str] = []
+    inside = False  # a docstring
+    for line in text.split("\n"):
+        is_text = inside or _QUOTES in line
+        inside ^= line.count(_QUOTES) % 2 == 1
+        if len(line) <= WIDTH:
+            lines.append(line)
+        elif is_text or line.lstrip().startswith("#"):
+            lines += _prose(line, "" if is_text else "# ")
+        else:
+            lines += _statement(line)
+    return "\n".join(lines)
+
+
+def _prose(line: str, mark: str) -> list[str]:
+    """A line of a docstring, or a comment; what is said of a name goes on deeper than the name stands."""
+    text = line.strip()
+    indent = line[: len(line) - len(text)]
+    deeper = "    " if re.match(r"\w+ \([^)]*\): ", text) else ""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + deeper + mark,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _statement(line: str) -> Iterator[str]:
+    """A statement, or a piece that stands on a line of its own in brackets."""
+    code = line.strip()
+    indent = line[: len(line) - len(code)]
+    head = _STATEMENT.match(code)
+    if head is None or code.endswith(","):
+        end = "," if code.endswith(",") else ""
+        yield from _laid(code.removesuffix(end), indent, end)
+        return
+    end = ":" if head["colon"] else ""
+    yield from _opened(code[head.end() :].removesuffix(end), indent, end, head[0])
+
+
+def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str]:
+    """What stands in brackets: an expression, or several with commas; `lead` and `end` stand around it."""
+    if len(indent) + len(lead) + len(code) + len(end) <= WIDTH:
+        yield f"{indent}{lead}{code}{end}"
+    elif not lead and len(pieces := _pieces(code)) > 1:
+        for piece in pieces[:-1]:
+            comma = "," if piece.endswith(",") else ""
+            yield from _laid(piece.removesuffix(","), indent, comma)
+        yield from _laid(pieces[-1].removesuffix(","), indent, "," if pieces[0].endswith(",") else end)
+    elif not lead and (found := _LEAD.match(code)):
+        yield from _laid(code[found.end() :], indent, end, found[0])
+    elif not lead and _STRING.fullmatch(code):
+        lines = list(_texts(code, indent))
+        yield from lines[:-1]
+        yield lines[-1] + end
+    else:
+        yield from _opened(code, indent, end, lead)
+
+
+def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
+    """An expression after `lead`: its longest bracket gets lines of its own, or one that is put around it."""
+    start, stop = _longest_bracket(code)
+    if lead and (start == stop or len(_pieces(code)) > 1):
+        yield f"{indent}{lead}("
+        yield from _laid(code, f"{indent}    ")
+        yield f"{indent}){end}"
+        return
+    inner, comma = code[start:stop], ""
+    if inner.endswith(",") or "," in _pieces(inner)[0][-1:]:
+        inner, comma = inner.removesuffix(","), ","
+    if inner:
+        yield f"{indent}{lead}{code[:start]}"
+        yield from _laid(inner, f"{indent}    ", comma)
+        yield f"{indent}{code[stop:]}{end}"
+    else:
+        yield f"{indent}{lead}{code}{end}"
+
+
+def _texts(code: str, indent: str) -> Iterator[str]:
+    """A text in several, one a line; those without a value to show need not be formatted."""
+    kind, _, rest = code.partition('"')
+    parts = [""]
+    for word in _WORD.findall(rest[:-1]):
+        if parts[-1] and len(indent) + len(kind) + len(parts[-1]) + len(word) + 3 > WIDTH:
+            parts.append("")
+        parts[-1] += word
+    for part in parts:
+        yield f'{indent}{kind if "{" in part or "}" in part else kind.replace("f", "")}"{part}"'
+
+
+def _pieces(code: str) -> list[str]:
+    """The pieces of an expression, each with the comma behind it or the operator before it."""
+    flat = _flat(code)
+    for split in (_LOOP if _LOOP.search(flat) else _COMMA, *_OPERATORS):
+        places = [one.start() for one in split.finditer(flat)]
+        if places:
+            return [code[start + 1 : stop] for start, stop in pairwise([-1, *places, len(code)])]
+    return [code]
+
+
+def _flat(code: str) -> str:
+    """The same with an underscore for each character of texts, of parameters, of what stands in brackets."""
+    flat = _STRING.sub(lambda found: "_" * len(found[0]), code)
+    flat = _PARAMETERS.sub(lambda found: "_" * len(found[0]), flat)
+    depth = 0
+    characters = []
+    for character in flat:
+        depth -= character in ")]}"
+        characters.append("_" if depth else character)
+        depth += character in "([{"
+    return "".join(characters)
+
+
+def _longest_bracket(code: str) -> tuple[int, int]:
+    """Where the inside of the longest outermost bracket begins and ends."""
+    inside = [found.span(1) for found in re.finditer(r"[(\[{](_*)(?=[)\]}])", _flat(code))]
+    return max(inside, key=lambda one: one[1] - one[0], default=(0, 0))

@@ -1,0 +1,94 @@
+"""Rules as Python: conditions with their messages, after the variables that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from dmlgen.expr import ir
+from dmlgen.names import pascal, python_variable
+from dmlgen.outputs.python_printer import Message, PythonPrinter, opposite
+from dmlgen.reads import reads
+from dmlgen.registry import Check, Definition, Operator, Rule
+
+Assignments: TypeAlias = tuple[tuple[str, str], ...]
+"""Variables, each with its value."""
+
+_LEVEL = ir.Local("level", ir.Type("enum", "FEATURE_LEVEL"))
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """A condition whose `failure` is a violation, in loops over ranges; `member` is a literal."""
+
+    loops: Assignments
+    failure: str
+    member: str
+    message: Message
+
+
+@dataclass(frozen=True)
+class RuleView:
+    id: str
+    checks: tuple[CheckView, ...]
+
+
+def rule_view(rule: Rule, printer: PythonPrinter, of_tensor: bool = False) -> RuleView:
+    return RuleView(rule.id, tuple(_check(rule, check, printer, of_tensor) for check in rule.checks))
+
+
+def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) -> CheckView:
+    with printer.bounds.inside(*check.loops):
+        conditions = in_force(rule, printer.operator)
+        conditions += [loop.condition for loop in check.loops if loop.condition is not None]
+        conditions += [check.guard] if check.guard is not None else []
+        message = printer.message(check)
+        return CheckView(
+            loops=tuple((python_variable(one.variable.name), printer.range(one)) for one in check.loops),
+            failure=printer.print(_all([*conditions, opposite(check.condition)])),
+            member=f'f"{{path}}.{check.member}"' if of_tensor else f'"{check.member}"',
+            message=message,
+        )
+
+
+def in_force(rule: Rule, operator: Operator | None) -> list[ir.Expr]:
+    """The conditions on the feature level under which the rule is judged."""
+    conditions: list[ir.Expr] = []
+    for bound, op in ((rule.since, ">="), (rule.until, "<")):
+        if bound is not None and bound.ordinal > (operator.since.ordinal if operator is not None else 0):
+            value = ir.EnumValue(f"LEVEL_{bound.name.replace('.', '_')}", bound.value, _LEVEL.type)
+            conditions.append(ir.Compare(cast(ir.CompareOp, op), _LEVEL, value))
+    return conditions
+
+
+def _all(conditions: Sequence[ir.Expr]) -> ir.Expr:
+    return conditions[0] if len(conditions) == 1 else ir.Logic("and", tuple(conditions))
+
+
+def parts_of(check: Check) -> list[ir.Expr]:
+    """Every expression of a check."""
+    return [*check.shown, *check.read]
+
+
+def reads_of(rules: Iterable[Rule]) -> Assignments:
+    """For each rule that checks something the paths that it reads, with spaces between."""
+    return tuple((rule.id, " ".join(sorted(reads(rule)))) for rule in rules if rule.checks)
+
+
+def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:
+    """The definitions that the expressions use, directly or through others, in their own order."""
+    names = {node.name for e in expressions for node in ir.walk(e) if isinstance(node, ir.Definition)}
+    return [definition for definition in definitions if definition.name in names]
+
+
+def assignments_of(printer: PythonPrinter, definitions: Iterable[Definition]) -> Assignments:
+    return tuple((python_variable(d.name), printer.print(d.value)) for d in definitions)
+
+
+def constants_of(*printers: PythonPrinter) -> Assignments:
+    """The enumerators that printed texts name, which a module looks up once."""
+    values = {name: value for printer in printers for name, value in printer.enum_values.items()}
+    return tuple(
+        (name, f"enums.{pascal(one.type.name or '')}.{one.name}") for name, one in sorted(values.items())
+    )
