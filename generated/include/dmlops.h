@@ -4622,9 +4622,9 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how the shaders that come with this header compute what a description asks for. */
 
-#define DMLOPS_MAX_DEFINES 129
+#define DMLOPS_MAX_DEFINES 154
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 396
+#define DMLOPS_MAX_CONSTANTS 436
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
@@ -22638,11 +22638,6 @@ typedef struct dmlops_plan_Movement {
     int is_followed;
 } dmlops_plan_Movement;
 
-typedef struct dmlops_plan_Loop {
-    int64_t size;
-    dmlops_plan_int_8 strides;
-} dmlops_plan_Loop;
-
 typedef struct dmlops_plan_int_16 {
     int64_t count;
     int64_t items[16];
@@ -22667,6 +22662,11 @@ DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dm
     return same;
 }
 
+typedef struct dmlops_plan_Loop {
+    int64_t size;
+    dmlops_plan_int_16 strides;
+} dmlops_plan_Loop;
+
 typedef struct dmlops_plan_Dimension {
     int64_t size;
     int64_t multiplier;
@@ -22674,6 +22674,12 @@ typedef struct dmlops_plan_Dimension {
     int64_t shift;
     dmlops_plan_int_16 strides;
 } dmlops_plan_Dimension;
+
+typedef struct dmlops_plan_AttentionPass {
+    int64_t number;
+    int64_t query;
+    int64_t told;
+} dmlops_plan_AttentionPass;
 
 typedef struct dmlops_plan_Kept {
     const char* macro;
@@ -22699,6 +22705,15 @@ typedef struct dmlops_plan_ContractedPass {
     int64_t right;
     int64_t output;
 } dmlops_plan_ContractedPass;
+
+typedef struct dmlops_plan_RowsPass {
+    int64_t number;
+    int64_t source;
+    int64_t read;
+    int64_t each;
+    int64_t of_rows;
+    int64_t output;
+} dmlops_plan_RowsPass;
 
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
@@ -22728,6 +22743,8 @@ typedef struct dmlops_plan_DefinitionShader {
     int is_fused;
     dmlops_plan_int_list activations;
     dmlops_plan_ContractedPass contracted;
+    dmlops_plan_AttentionPass attention;
+    dmlops_plan_RowsPass rows;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -22874,7 +22891,24 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 bounds;
     dmlops_plan_Activation_8 activations;
     dmlops_plan_Factors factors;
+    dmlops_plan_int_8 reduced;
 } dmlops_plan_Definition;
+
+typedef struct dmlops_plan_Dimension_10 {
+    int64_t count;
+    dmlops_plan_Dimension items[10];
+} dmlops_plan_Dimension_10;
+
+DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 10 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
 
 typedef struct dmlops_plan_int_512 {
     int64_t count;
@@ -22925,10 +22959,9 @@ DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dm
 }
 
 typedef struct dmlops_plan_DefinitionParams {
-    dmlops_plan_int_8 sizes;
+    dmlops_plan_Dimension_10 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
-    int64_t rank;
     int64_t count;
     int64_t first;
     int64_t groupColumns;
@@ -23042,22 +23075,6 @@ typedef struct dmlops_plan_Map {
     dmlops_plan_Number_32 scalars;
     dmlops_plan_int_8_16 arrays;
 } dmlops_plan_Map;
-
-typedef struct dmlops_plan_Dimension_10 {
-    int64_t count;
-    dmlops_plan_Dimension items[10];
-} dmlops_plan_Dimension_10;
-
-DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 10 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
 
 typedef struct dmlops_plan_MapParams {
     int64_t count;
@@ -23221,6 +23238,27 @@ typedef struct dmlops_plan_Sharing {
     int64_t lanes;
     int64_t threads;
 } dmlops_plan_Sharing;
+
+typedef struct dmlops_plan_RowsParams {
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+    int64_t rowCount;
+    int64_t rowVectors;
+    int64_t partVectors;
+    int64_t partCount;
+    int64_t groupColumns;
+    dmlops_plan_int_16 steps;
+    dmlops_plan_Dimension_10 keptLoops;
+    dmlops_plan_Dimension_10 rowLoops;
+} dmlops_plan_RowsParams;
+
+typedef struct dmlops_plan_Layout {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t vector;
+} dmlops_plan_Layout;
 
 typedef struct dmlops_plan_Scan {
     dmlops_plan_Tensor input;
@@ -23469,10 +23507,23 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.constant_count = 0;
 }
 
+DMLOPS_CALLED void dmlops_put_Dimension(
+    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->multiplier);
+    dmlops_put_word(planning, record->halving);
+    dmlops_put_word(planning, record->shift);
+    for (int64_t i = 0; i < record->strides.count; ++i) {
+        dmlops_put_word(planning, record->strides.items[i]);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_word(planning, record->sizes.items[i]);
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
     }
     for (int64_t i = 0; i < record->lists.count; ++i) {
         dmlops_put_word(planning, record->lists.items[i]);
@@ -23480,7 +23531,6 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     for (int64_t i = 0; i < record->activations.count; ++i) {
         dmlops_put_word(planning, record->activations.items[i]);
     }
-    dmlops_put_word(planning, record->rank);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
@@ -23532,17 +23582,6 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     }
     for (int64_t i = 0; i < record->tap.count; ++i) {
         dmlops_put_word(planning, record->tap.items[i]);
-    }
-}
-
-DMLOPS_CALLED void dmlops_put_Dimension(
-    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->multiplier);
-    dmlops_put_word(planning, record->halving);
-    dmlops_put_word(planning, record->shift);
-    for (int64_t i = 0; i < record->strides.count; ++i) {
-        dmlops_put_word(planning, record->strides.items[i]);
     }
 }
 
@@ -23641,6 +23680,40 @@ DMLOPS_CALLED void dmlops_put_ReduceParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_RowsParams(
+    dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
+    for (int64_t i = 0; i < record->lists.count; ++i) {
+        dmlops_put_word(planning, record->lists.items[i]);
+    }
+    for (int64_t i = 0; i < record->activations.count; ++i) {
+        dmlops_put_word(planning, record->activations.items[i]);
+    }
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
+    for (int64_t i = 0; i < record->scalars.count; ++i) {
+        dmlops_put_word(planning, record->scalars.items[i]);
+    }
+    dmlops_put_word(planning, record->rowCount);
+    dmlops_put_word(planning, record->rowVectors);
+    dmlops_put_word(planning, record->partVectors);
+    dmlops_put_word(planning, record->partCount);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->steps.count; ++i) {
+        dmlops_put_word(planning, record->steps.items[i]);
+    }
+    for (int64_t i = 0; i < record->keptLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->keptLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->rowLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->rowLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_ScanParams(
     dmlops_planning* planning, const dmlops_plan_ScanParams* record) {
     dmlops_put_word(planning, record->count);
@@ -23733,6 +23806,9 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     int64_t axis);
+DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -23833,6 +23909,24 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told);
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     int64_t count, int64_t vector, int64_t number);
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
+    const dmlops_plan_Loop_16* reduced, int64_t place);
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops);
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     axis, int decreasing);
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
@@ -23908,13 +24002,13 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
 /* Whether one loop over both goes the same way. */
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
         const int64_t step = inner->strides.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
     }
-    return dmlops_plan_int_8_equal(&outer->strides, &made_1);
+    return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
 
 /* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
@@ -23964,11 +24058,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, 
 /* A loop over every so many elements. */
 DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t
     step) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
         const int64_t stride = loop->strides.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
     }
     dmlops_plan_Loop made_3;
     made_3.size = dmlops_divide(loop->size, step);
@@ -24014,10 +24108,10 @@ DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_dimensions(dmlops_planning* p
 
 /* The loop over one coordinate alone. */
 DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, stride);
     }
     dmlops_plan_Loop made_3;
     made_3.size = 1;
@@ -24081,11 +24175,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
     for (int64_t place = 0; place < tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.count; ++place) {
         const int64_t size = tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.items[place];
         if (place != axis) {
-            dmlops_plan_int_8 made_1;
+            dmlops_plan_int_16 made_1;
             made_1.count = 0;
             for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
                 const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-                dmlops_plan_int_8_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
+                dmlops_plan_int_16_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
                     place, tensor->strides.count)]);
             }
             dmlops_plan_Loop made_3;
@@ -24101,6 +24195,40 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
     return loops;
+}
+
+/* The macros of the pass, and its threads: a group for each block of rows and of columns of the values of a head.
+   `sizes` are those of what is written. */
+DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes) {
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t fours = dmlops_min(dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        64), 4);
+    int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        dmlops_multiply(64, fours));
+    int is_many = (fours <= 2) && (dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
+    int64_t rows = is_many ? 64 : 32;
+    int is_whole = (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0) &&
+        (dmlops_modulo(kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)], 4) == 0);
+    int is_told = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if ((((attention->told >> place) & 1) == 1) && tensor->is_present) {
+            is_told = 1;
+        }
+    }
+    dmlops_out_define(planning, "", "ROWS", rows);
+    dmlops_out_define(planning, "", "DEPTH", is_many ? 8 : 16);
+    dmlops_out_define(planning, "", "VALUE_FOURS", fours);
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", is_whole ? 4 : 1);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)is_told);
+    return dmlops_multiply(dmlops_plan_times(planning, dmlops_plan_times(planning, heads,
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across), 128);
 }
 
 /* The type of an element in a buffer; of a whole word where that holds several. */
@@ -24225,8 +24353,9 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, 
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
-            words = dmlops_add(words, dmlops_multiply(dmlops_plan_element_count(planning,
-                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1));
+            int64_t own = dmlops_multiply(dmlops_plan_element_count(planning,
+                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1);
+            words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
     dmlops_plan_Space made_1;
@@ -24458,7 +24587,6 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             break;
         }
     }
-    dmlops_out_define(planning, "", "NUM_THREADS", 64);
     dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, wanted, &space, &stand_in);
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
@@ -24503,17 +24631,36 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 }
                 int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0,
                     shape.count)]) : whole;
-                dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 64, 1);
+                int64_t threads = count;
+                int64_t in_group = 64;
+                if (one->number == shader->attention.number) {
+                    threads = dmlops_plan_define_attention(planning, &shader->attention, &told->tensors,
+                        &told->kept_sizes, &shape);
+                    in_group = 128;
+                }
+                dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+                dmlops_out_define(planning, "", "NUM_THREADS", in_group);
                 int waits = (one->reads & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_out_define(planning, "", "PASS", one->number);
-                dmlops_plan_int_8 made_7 = dmlops_plan_eight(planning, &shape);
+                dmlops_out_define(planning, "", "RANK", shape.count);
+                dmlops_plan_Loop_16 made_7;
+                made_7.count = 0;
+                for (int64_t each_8 = 0; each_8 < shape.count; ++each_8) {
+                    const int64_t size = shape.items[each_8];
+                    dmlops_plan_int_16 made_9;
+                    made_9.count = 0;
+                    dmlops_plan_Loop made_10;
+                    made_10.size = size;
+                    made_10.strides = made_9;
+                    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+                }
+                dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
                 dmlops_plan_DefinitionParams params;
-                params.sizes = made_7;
+                params.sizes = made_11;
                 params.lists = known.lists;
                 params.activations = known.activations;
-                params.rank = shape.count;
                 params.count = count;
                 params.first = dmlops_multiply(step, count);
                 params.groupColumns = groups.columns;
@@ -25257,11 +25404,11 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     made_1.count = 0;
     for (int64_t place = 0; place < output.sizes.count; ++place) {
         const int64_t size = output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
-            dmlops_plan_int_8_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
+            dmlops_plan_int_16_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
                 place, tensor->strides.count)]);
         }
         dmlops_plan_Loop made_4;
@@ -25376,13 +25523,13 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* pla
     int64_t looked = 1;
     for (int64_t place = 0; place < told->output.sizes.count; ++place) {
         const int64_t size = told->output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
             movement.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
             movement.steps.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
             place, told->output.strides.count)]);
         dmlops_plan_Loop loop;
         loop.size = size;
@@ -25412,11 +25559,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning,
     if (loops->count == 0) {
         dmlops_plan_Loop_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 1);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         made_3.strides = made_2;
@@ -25448,24 +25595,24 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
     loops.count = 0;
     for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved->loops.count); ++each_3) {
         const dmlops_plan_Loop* loop = &moved->loops.items[each_3];
-        dmlops_plan_int_8 made_4;
+        dmlops_plan_int_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
             dmlops_divide(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)], factor));
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
             dmlops_divide(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)], factor));
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
         made_5.strides = made_4;
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
-    dmlops_plan_int_8 made_6;
+    dmlops_plan_int_16 made_6;
     made_6.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
     dmlops_plan_Loop made_7;
     made_7.size = dmlops_divide(inner.size, factor);
     made_7.strides = made_6;
@@ -25639,9 +25786,9 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     for (int64_t each_1 = 0; each_1 < told->input.sizes.count; ++each_1) {
         const int64_t size = told->input.sizes.items[each_1];
         const int64_t stride = told->input.strides.items[dmlops_item(planning, each_1, told->input.strides.count)];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         made_3.strides = made_2;
@@ -25708,9 +25855,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     for (int64_t each_1 = 0; each_1 < told->output.sizes.count; ++each_1) {
         const int64_t size = told->output.sizes.items[each_1];
         const int64_t stride = told->output.strides.items[dmlops_item(planning, each_1, told->output.strides.count)];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         made_3.strides = made_2;
@@ -25719,9 +25866,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     if (dmlops_plan_is_packed(planning, &told->output)) {
         dmlops_plan_Loop_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_8 made_5;
+        dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, 1);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, 1);
         dmlops_plan_Loop made_6;
         made_6.size = count;
         made_6.strides = made_5;
@@ -25849,11 +25996,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
         int64_t written = (!of_axes || told->is_each) ? told->output.strides.items[dmlops_item(planning, place,
             told->output.strides.count)] : read;
         int in_order = of_axes && told->chooses;
-        dmlops_plan_int_8 made_5;
+        dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, read);
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, written);
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, read);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, written);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
             order.count)] : read);
         dmlops_plan_Loop made_6;
         made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
@@ -25870,11 +26017,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
     made_9.count = 0;
     for (int64_t each_10 = 0; each_10 < loops.count; ++each_10) {
         const dmlops_plan_Loop* loop = &loops.items[each_10];
-        dmlops_plan_int_8 made_11;
+        dmlops_plan_int_16 made_11;
         made_11.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
             loop->strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_12;
         made_12.size = loop->size;
@@ -25973,11 +26120,11 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     places.count = 0;
     for (int64_t place = 0; place < kept.count; ++place) {
         const dmlops_plan_Loop* loop = &kept.items[place];
-        dmlops_plan_int_8 made_9;
+        dmlops_plan_int_16 made_9;
         made_9.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_9, made_9.count, order.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, order.items[dmlops_item(planning, place,
             order.count)]);
-        dmlops_plan_int_8_insert(planning, &made_9, made_9.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_10;
         made_10.size = loop->size;
@@ -25991,10 +26138,10 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_out_write(planning, &made_11.output);
     dmlops_plan_Loop_16 made_12;
     made_12.count = 0;
-    dmlops_plan_int_8 made_13;
+    dmlops_plan_int_16 made_13;
     made_13.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, sets.number);
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, sets.number);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
     dmlops_plan_Loop made_14;
     made_14.size = parts;
     made_14.strides = made_13;
@@ -26039,6 +26186,285 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     params.reduced = reduced;
     dmlops_put_ReduceParams(planning, &params);
     dmlops_out_dispatch(planning, &found, number == 2);
+}
+
+/* The tensors that are read or written, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows) {
+    (void)planning;
+    return (rows->read | rows->each) | rows->of_rows;
+}
+
+/* Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, and outputs all
+   elements that they should have. */
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_RowsPass rows = shader->rows;
+    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, rows.source, told->tensors.count)];
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int takes_part = ((dmlops_plan_taking_part(planning, &rows) >> place) & 1) == 1;
+        if (takes_part && tensor->is_present) {
+            if (tensor->sizes.count != source.sizes.count) {
+                return 0;
+            }
+            for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+                const int64_t size = tensor->sizes.items[d];
+                int is_one = (((rows.of_rows >> place) & 1) == 1) && (told->reduced.items[dmlops_item(planning, d,
+                    told->reduced.count)] == 1);
+                int is_whole = size == (is_one ? 1 : source.sizes.items[dmlops_item(planning, d, source.sizes.count)]);
+                if (!is_whole && ((size != 1) || (((rows.read >> place) & 1) == 0))) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return 1;
+}
+
+/* How far apart neighbours along a dimension are, 0 where all are the same element. */
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis) {
+    return (tensor->is_present && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1)) ?
+        tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0;
+}
+
+/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes) {
+    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, shader->rows.source, told->tensors.count)];
+    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const int64_t axis = axes->items[each_1];
+        dmlops_plan_int_16 strides;
+        strides.count = 0;
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
+            source.strides.count)]);
+        for (int64_t place = 0; place < told->tensors.count; ++place) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+            dmlops_plan_int_16_insert(planning, &strides, strides.count, (((taking >> place) & 1) == 1) ?
+                dmlops_plan_stride_of(planning, tensor, axis) : 0);
+        }
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
+            source.strides.count)]);
+        dmlops_plan_Loop made_2;
+        made_2.size = source.sizes.items[dmlops_item(planning, axis, source.sizes.count)];
+        made_2.strides = strides;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+    }
+    dmlops_plan_Loop_16 made_3 = dmlops_plan_merged(planning, &loops);
+    loops = made_3;
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_4 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+    }
+    return loops;
+}
+
+/* The strides of a tensor but for the innermost loop of a row. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
+    const dmlops_plan_Loop_16* reduced, int64_t place) {
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &kept->items[each_1];
+        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
+            loop->strides.count)]);
+    }
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+        const dmlops_plan_Loop* loop = &reduced->items[each_2];
+        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
+            loop->strides.count)]);
+    }
+    return others;
+}
+
+/* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
+    dmlops_plan_Loop inner = reduced->items[dmlops_item(planning, -1, reduced->count)];
+    int64_t vector = 0;
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int is_whole = (((shader->rows.each >> place) & 1) == 1) || (place == shader->rows.source);
+        if (is_whole && tensor->is_present) {
+            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, kept, reduced, dmlops_add(place, 1));
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            vector = dmlops_gcd(vector, own);
+        }
+    }
+    return vector;
+}
+
+/* How rows lie in tensors. Without statistics, any loop makes a row, and the innermost is the best. */
+DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_int_8 between;
+    between.count = 0;
+    dmlops_plan_int_8 within;
+    within.count = 0;
+    for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, shader->rows.source,
+        told->tensors.count)].sizes.count; ++axis) {
+        if ((told->reduced.count > 0) && (told->reduced.items[dmlops_item(planning, axis, told->reduced.count)] == 0)) {
+            dmlops_plan_int_8_insert(planning, &between, between.count, axis);
+        } else {
+            dmlops_plan_int_8_insert(planning, &within, within.count, axis);
+        }
+    }
+    dmlops_plan_Loop_16 kept = dmlops_plan_loops_along(planning, told, shader, &between);
+    dmlops_plan_Loop_16 reduced = dmlops_plan_loops_along(planning, told, shader, &within);
+    if (told->reduced.count == 0) {
+        dmlops_plan_Loop_16 made_1;
+        made_1.count = 0;
+        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
+            const dmlops_plan_Loop* item = &reduced.items[each_2];
+            dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, item);
+        }
+        kept = made_1;
+        dmlops_plan_Loop_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
+            const dmlops_plan_Loop* item = &reduced.items[each_4];
+            dmlops_plan_Loop_16_insert(planning, &made_3, made_3.count, item);
+        }
+        reduced = made_3;
+    }
+    if (kept.count == 0) {
+        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
+    }
+    dmlops_plan_Layout made_6;
+    made_6.kept = kept;
+    made_6.reduced = reduced;
+    made_6.vector = dmlops_plan_vector_along(planning, told, shader, &kept, &reduced);
+    return made_6;
+}
+
+/* The macros that say how tensors are read and written along a row. */
+DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
+    dmlops_plan_Loop inner = found->reduced.items[dmlops_item(planning, -1, found->reduced.count)];
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if (((dmlops_plan_taking_part(planning, &shader->rows) >> place) & 1) == 1) {
+            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, &found->kept, &found->reduced,
+                dmlops_add(place, 1));
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            int is_packed = tensor->is_present && (own >= found->vector);
+            dmlops_out_define(planning, tensor->macro, "_VECTOR", is_packed ? found->vector : 1);
+            if (((shader->rows.read >> place) & 1) == 1) {
+                int is_one = 1;
+                for (int64_t each_1 = 0; each_1 < found->reduced.count; ++each_1) {
+                    const dmlops_plan_Loop* loop = &found->reduced.items[each_1];
+                    is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
+                        loop->strides.count)] == 0);
+                }
+                dmlops_out_define(planning, tensor->macro, "_OF_ROW", (int64_t)is_one);
+            }
+        }
+    }
+}
+
+/* Loops as shaders take them, with one stride for each tensor. */
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops) {
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
+            ++each_4) {
+            const int64_t item = loop->strides.items[each_4];
+            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, item);
+        }
+        dmlops_plan_Loop made_5;
+        made_5.size = loop->size;
+        made_5.strides = made_3;
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_5);
+    }
+    dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &made_1);
+    return made_6;
+}
+
+/* One dispatch; the passes of the definition where tensors do not fit together. */
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->rows.output, told->tensors.count)];
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Layout found = dmlops_plan_layout_of(planning, told, shader);
+    dmlops_plan_tell_vectors(planning, told, shader, &found);
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, found.reduced.count); ++each_3) {
+        const dmlops_plan_Loop* item = &found.reduced.items[each_3];
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+    }
+    dmlops_plan_Loop made_4 = dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)], found.vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_4);
+    dmlops_plan_Sets sets = dmlops_plan_sets_of(planning, &found.kept, &vectors);
+    dmlops_plan_Sharing sharing = dmlops_plan_shared(planning, &sets);
+    int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
+    int64_t extent = (told->reduced.count > 0) ? sets.extent : dmlops_min(sets.extent, dmlops_multiply(4, block));
+    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_5);
+    }
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
+        sharing.threads), parts);
+    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1);
+    dmlops_out_define(planning, "", "PASS", shader->rows.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", sharing.threads);
+    dmlops_out_define(planning, "", "LANES", sharing.lanes);
+    dmlops_out_define(planning, "", "ACROSS", (int64_t)sharing.is_across);
+    dmlops_out_define(planning, "", "UNROLL", sharing.unroll);
+    dmlops_out_define(planning, "", "WHOLE", (int64_t)(sets.extent <= block));
+    dmlops_out_define(planning, "", "VECTOR", found.vector);
+    dmlops_out_define(planning, "", "KEPT_RANK", found.kept.count);
+    dmlops_out_define(planning, "", "REDUCED_RANK", vectors.count);
+    dmlops_plan_int_16 made_6;
+    made_6.count = 0;
+    for (int64_t each_7 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); each_7 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); ++each_7) {
+        const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
+            found.reduced.count)].strides.items[each_7];
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, dmlops_modulo(stride, INT64_C(4294967296)));
+    }
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_of_tensors(planning, &found.kept);
+    dmlops_plan_Dimension_10 made_9 = dmlops_plan_of_tensors(planning, &vectors);
+    dmlops_plan_RowsParams params;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.scalars = known.scalars;
+    params.rowCount = sets.number;
+    params.rowVectors = sets.extent;
+    params.partVectors = extent;
+    params.partCount = parts;
+    params.groupColumns = grid_.columns;
+    params.steps = made_6;
+    params.keptLoops = made_8;
+    params.rowLoops = made_9;
+    dmlops_put_RowsParams(planning, &params);
+    dmlops_out_dispatch(planning, &grid_, 0);
 }
 
 DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
@@ -26105,10 +26531,10 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
         int is_grouped = (length > 64) && !side_by_side;
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         made_3.strides = made_2;
@@ -26147,21 +26573,21 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     for (int64_t place = 0; place < loops.count; ++place) {
         dmlops_plan_Loop loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1),
             place), loops.count)];
-        dmlops_plan_int_8 made_7;
+        dmlops_plan_int_16 made_7;
         made_7.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
             loop.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, following);
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, following);
         dmlops_plan_Loop made_8;
         made_8.size = loop.size;
         made_8.strides = made_7;
         dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_8);
         following = dmlops_multiply(following, loop.size);
     }
-    dmlops_plan_int_8 made_9;
+    dmlops_plan_int_16 made_9;
     made_9.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_9, made_9.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, 1);
     dmlops_plan_Loop made_10;
     made_10.size = segments;
     made_10.strides = made_9;
@@ -26200,18 +26626,18 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_write(planning, &made_13.output);
     dmlops_plan_Loop_16 each;
     each.count = 0;
-    dmlops_plan_int_8 made_14;
+    dmlops_plan_int_16 made_14;
     made_14.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_14, made_14.count, segments);
-    dmlops_plan_int_8_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
     dmlops_plan_Loop made_15;
     made_15.size = count;
     made_15.strides = made_14;
     dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_15);
-    dmlops_plan_int_8 made_16;
+    dmlops_plan_int_16 made_16;
     made_16.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, 0);
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
     dmlops_plan_Loop made_17;
     made_17.size = 1;
     made_17.strides = made_16;
@@ -26236,10 +26662,10 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_read(planning, &made_19.input);
     dmlops_out_read(planning, &made_19.starts);
     dmlops_out_write(planning, &made_19.output);
-    dmlops_plan_int_8 made_20;
+    dmlops_plan_int_16 made_20;
     made_20.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
     dmlops_plan_Loop made_21;
     made_21.size = segments;
     made_21.strides = made_20;
@@ -26272,13 +26698,13 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     made_1.count = 0;
     for (int64_t place = 0; place < told->output.sizes.count; ++place) {
         const int64_t size = told->output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
             place, told->input.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
             place, told->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
@@ -26294,14 +26720,14 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     made_5.count = 0;
     for (int64_t place = 0; place < told->updates.sizes.count; ++place) {
         const int64_t size = told->updates.sizes.items[place];
-        dmlops_plan_int_8 made_6;
+        dmlops_plan_int_16 made_6;
         made_6.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
             movement.steps.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
             place, told->updates.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
             movement.strides.count)]);
         dmlops_plan_Loop made_7;
         made_7.size = size;
@@ -26539,11 +26965,11 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, item);
     }
     if (runs > 1) {
-        dmlops_plan_int_8 made_11;
+        dmlops_plan_int_16 made_11;
         made_11.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
         dmlops_plan_Loop made_12;
         made_12.size = runs;
         made_12.strides = made_11;
@@ -27834,6 +28260,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     1,
     {17, dmlops_convolution_activations},
     {1, 1, 0, 3},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -27990,6 +28418,8 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     1,
     {17, dmlops_gemm_activations},
     {2, 0, 1, 3},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -28086,6 +28516,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28138,6 +28570,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28181,6 +28615,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28222,6 +28658,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28531,6 +28969,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     1,
     {17, dmlops_batch_normalization_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {1, 5, 31, 32, 0, 5},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28546,8 +28986,11 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_tell_list(planning, &told.reduced, &list1);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -28562,6 +29005,8 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     1,
     {17, dmlops_mean_variance_normalization_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28610,8 +29055,20 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list7, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list7);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_kept[] = {{"KEPT_BASE", 1, 0}};
@@ -28625,6 +29082,8 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28682,6 +29141,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 1, 2, 0, 1},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -28710,7 +29171,13 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_plan_definition(planning, &told, &dmlops_lp_normalization_shader);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list3, (at_v0 == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list3);
+    dmlops_plan_rows(planning, &told, &dmlops_lp_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
@@ -28725,6 +29192,8 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     1,
     {17, dmlops_rnn_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -28805,6 +29274,8 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     1,
     {17, dmlops_lstm_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -28903,6 +29374,8 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     1,
     {17, dmlops_gru_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -29175,6 +29648,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -29217,6 +29692,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -29323,6 +29800,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -29617,6 +30096,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -29757,6 +30238,8 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     1,
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -29829,8 +30312,28 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any6 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any7 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list8);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization1_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
@@ -29844,6 +30347,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -29871,6 +30376,8 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -29906,6 +30413,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -29955,6 +30464,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -30019,6 +30530,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -30215,6 +30728,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30273,6 +30788,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30351,6 +30868,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30414,6 +30933,8 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -30492,6 +31013,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -30643,6 +31166,8 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30713,6 +31238,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {4, 0, 31, 32, 192, 5},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30752,7 +31279,13 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     }
     dmlops_tell_listed(planning, &told.lists, &list3);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_grad_shader);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list4);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_grad_shader);
 }
 
 static const dmlops_plan_Pass dmlops_element_wise_quantized_linear_add_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
@@ -30764,6 +31297,8 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -30795,6 +31330,8 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -30845,6 +31382,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -30909,6 +31448,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31005,6 +31546,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     1,
     {17, dmlops_batch_normalization_training_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {4, 0, 15, 16, 96, 4},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -31055,8 +31598,20 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list7, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list7);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_shader);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
@@ -31070,6 +31625,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {4, 0, 31, 32, 192, 5},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31115,7 +31672,19 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+    dmlops_list list5;
+    list5.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list5, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list6);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_grad_shader);
 }
 
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
@@ -31284,6 +31853,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -31314,6 +31885,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -31353,17 +31926,19 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 11, 0, 2048, 256, 0, -1, -1}, {8, 0, 12, 0, 4096, 2, 0, -1, -1}, {9, 0, 13, 0, 8192, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
-    {9, dmlops_multihead_attention_kept},
-    {10, dmlops_multihead_attention_passes},
+    {4, dmlops_multihead_attention_kept},
+    {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
     {0, NULL},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {3, 0, 384},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -31453,83 +32028,153 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->HeadCount);
     dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_push(&list5, let_ValueHeadSize);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
-    dmlops_push(&list6, let_BatchSize);
     dmlops_push(&list6, (int64_t)desc->HeadCount);
-    dmlops_push(&list6, let_SequenceLength);
-    dmlops_push(&list6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_push(&list6, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_list list7;
     list7.count = 0;
-    dmlops_push(&list7, let_BatchSize);
-    dmlops_push(&list7, (int64_t)desc->HeadCount);
-    dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_push(&list7, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, let_BatchSize);
     dmlops_push(&list8, (int64_t)desc->HeadCount);
-    dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_push(&list8, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, let_BatchSize);
     dmlops_push(&list9, (int64_t)desc->HeadCount);
-    dmlops_push(&list9, let_SequenceLength);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, let_BatchSize);
-    dmlops_push(&list10, let_SequenceLength);
-    dmlops_push(&list10, dmlops_multiply((int64_t)desc->HeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_push(&list10, (int64_t)desc->HeadCount);
+    dmlops_push(&list10, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->HeadCount);
-    dmlops_push(&list11, let_HeadSize);
+    int64_t chosen3;
+    if (desc->ValueTensor != NULL) {
+        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+    } else {
+        int64_t chosen2;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list12;
+            list12.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list13;
+                list13.count = 0;
+                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list13, 3, 1);
+                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                    }
+                }
+            }
+            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->HeadCount);
+        } else {
+            int64_t chosen1;
+            if (desc->PastValueTensor != NULL) {
+                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list14;
+                list14.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list15;
+                    list15.count = 0;
+                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list15, 3, 1);
+                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                        }
+                    }
+                }
+                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->HeadCount);
+            }
+            chosen2 = chosen1;
+        }
+        chosen3 = chosen2;
+    }
+    dmlops_push(&list11, chosen3);
     dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_push(&list12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_push(&list13, (int64_t)desc->HeadCount);
-    dmlops_push(&list13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_push(&list14, (int64_t)desc->HeadCount);
-    dmlops_push(&list14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    dmlops_push(&list15, (int64_t)desc->HeadCount);
-    dmlops_push(&list15, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    dmlops_push(&list16, (int64_t)desc->HeadCount);
-    dmlops_push(&list16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, !0);
+    int64_t chosen6;
+    if (desc->KeyTensor != NULL) {
+        chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen5;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen4;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list16;
+                list16.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list17;
+                    list17.count = 0;
+                    dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list17, 3, 1);
+                    dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list16, 0);
+                            dmlops_push(&list16, 0);
+                            dmlops_push(&list16, 0);
+                        }
+                    }
+                }
+                chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
+            } else {
+                chosen4 = 0;
+            }
+            chosen5 = chosen4;
+        }
+        chosen6 = chosen5;
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
@@ -31544,6 +32189,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31591,6 +32238,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31677,6 +32326,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -31743,6 +32394,8 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -31788,6 +32441,8 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     1,
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -31861,21 +32516,43 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
     dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any6 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any7 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list8);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization2_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization2_shader);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 12, 0, 4096, 256, 0, -1, -1}, {8, 0, 13, 0, 8192, 2, 0, -1, -1}, {9, 0, 14, 0, 16384, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
-    {9, dmlops_multihead_attention1_kept},
-    {10, dmlops_multihead_attention1_passes},
+    {4, dmlops_multihead_attention1_kept},
+    {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
     {0, NULL},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {3, 0, 2432},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -31967,83 +32644,292 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_push(&list5, let_ValueHeadSize);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
-    dmlops_push(&list6, let_BatchSize);
     dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list6, let_SequenceLength);
-    dmlops_push(&list6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_push(&list6, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_list list7;
     list7.count = 0;
-    dmlops_push(&list7, let_BatchSize);
-    dmlops_push(&list7, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_push(&list7, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, let_BatchSize);
-    dmlops_push(&list8, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_push(&list8, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list8, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, let_BatchSize);
-    dmlops_push(&list9, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list9, let_SequenceLength);
+    dmlops_push(&list9, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, let_BatchSize);
-    dmlops_push(&list10, let_SequenceLength);
-    dmlops_push(&list10, dmlops_multiply((int64_t)desc->QueryHeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_push(&list10, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list10, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list11, let_HeadSize);
+    int64_t chosen3;
+    if (desc->ValueTensor != NULL) {
+        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen2;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list12;
+            list12.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list13;
+                list13.count = 0;
+                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list13, 3, 1);
+                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                    }
+                }
+            }
+            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->QueryHeadCount);
+        } else {
+            int64_t chosen1;
+            if (desc->PastValueTensor != NULL) {
+                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list14;
+                list14.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list15;
+                    list15.count = 0;
+                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list15, 3, 1);
+                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                        }
+                    }
+                }
+                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->QueryHeadCount);
+            }
+            chosen2 = chosen1;
+        }
+        chosen3 = chosen2;
+    }
+    dmlops_push(&list11, chosen3);
     dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_push(&list12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_push(&list13, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_push(&list14, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    dmlops_push(&list15, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list15, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    dmlops_push(&list16, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
+    int64_t chosen7;
+    if ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL)) {
+        chosen7 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen6;
+        if (desc->KeyTensor != NULL) {
+            chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+        } else {
+            int64_t chosen5;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen4;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list16;
+                    list16.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list17;
+                        list17.count = 0;
+                        dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list17, 3, 1);
+                        dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
+                    } else {
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        } else {
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list16, 0);
+                                dmlops_push(&list16, 0);
+                                dmlops_push(&list16, 0);
+                            }
+                        }
+                    }
+                    chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
+                } else {
+                    chosen4 = 0;
+                }
+                chosen5 = chosen4;
+            }
+            chosen6 = chosen5;
+        }
+        chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
+    }
+    dmlops_tell_integer(planning, &told.numbers, chosen7);
+    int64_t chosen11;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen10;
+        if (desc->KeyTensor != NULL) {
+            chosen10 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+        } else {
+            int64_t chosen9;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen9 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen8;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list18;
+                    list18.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list19;
+                        list19.count = 0;
+                        dmlops_append(&list19, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list19, 3, 1);
+                        dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
+                    } else {
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list18, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        } else {
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list18, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list18, 0);
+                                dmlops_push(&list18, 0);
+                                dmlops_push(&list18, 0);
+                            }
+                        }
+                    }
+                    chosen8 = dmlops_list_entry(list18.values, list18.count, 1);
+                } else {
+                    chosen8 = 0;
+                }
+                chosen9 = chosen8;
+            }
+            chosen10 = chosen9;
+        }
+        chosen11 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen10);
+    }
+    int64_t chosen14;
+    if (desc->KeyTensor != NULL) {
+        chosen14 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen13;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen13 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen12;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list20;
+                list20.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list21;
+                    list21.count = 0;
+                    dmlops_append(&list21, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list21, 3, 1);
+                    dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list20, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list20, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list20, 0);
+                            dmlops_push(&list20, 0);
+                            dmlops_push(&list20, 0);
+                        }
+                    }
+                }
+                chosen12 = dmlops_list_entry(list20.values, list20.count, 1);
+            } else {
+                chosen12 = 0;
+            }
+            chosen13 = chosen12;
+        }
+        chosen14 = chosen13;
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)));
+    int64_t chosen17;
+    if (desc->KeyTensor != NULL) {
+        chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen16;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen16 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen15;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list22;
+                list22.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list23;
+                    list23.count = 0;
+                    dmlops_append(&list23, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list23, 3, 1);
+                    dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list22, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list22, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list22, 0);
+                            dmlops_push(&list22, 0);
+                            dmlops_push(&list22, 0);
+                        }
+                    }
+                }
+                chosen15 = dmlops_list_entry(list22.values, list22.count, 1);
+            } else {
+                chosen15 = 0;
+            }
+            chosen16 = chosen15;
+        }
+        chosen17 = chosen16;
+    }
+    dmlops_tell_integer(planning, &told.numbers, chosen17);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
 }
 
@@ -32104,6 +32990,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -32135,6 +33023,8 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -32201,6 +33091,8 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     0,
     {0, NULL},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

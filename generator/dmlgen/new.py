@@ -192,6 +192,8 @@ def _draft(
         algorithm=None,
         schedule=None,
         contraction=None,
+        attention=None,
+        rows=None,
         examples=(),
         data=(),
         errata=(),

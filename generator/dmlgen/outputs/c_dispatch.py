@@ -67,6 +67,8 @@ class StaticView:
     is_fused: bool
     activations: tuple[int, ...]
     contracted: str
+    attention: str
+    rows: str
     macros: tuple[str, ...]
 
 
@@ -221,7 +223,7 @@ def _defines(shader: ShaderView) -> int:
     if shader.static is None:  # switches, and what the planner has of its own
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
-    return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
+    return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
 def _longest_list(operator: Operator) -> int:
@@ -421,7 +423,8 @@ def _defined(
         for one in operator.outputs
     )
     doubles = " || ".join(f"dmlops_is_double({first})" for first in firsts)
-    printer.tell_definition(shader, [tensor.sizes for tensor in defines.tensors])
+    sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
+    printer.tell_definition(shader, [sizes[kept.member] for kept in shader.kept])
     if shader.fused:
         count = operator.member[shader.fused].count
         entries = "1" if count is None else f"desc->{count}"
@@ -437,7 +440,7 @@ def _defined(
     view = ShaderView(
         operator,
         "Definition",
-        "definition" if shader.contracted is None else "contraction",
+        _planner(shader),
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),
@@ -446,7 +449,14 @@ def _defined(
         apart=_apart_view(operator, shader) if leaves else None,
     )
     records = ["DefinitionParams"] + ["ContractionParams"] * (shader.contracted is not None)
+    records += ["RowsParams"] * (shader.rows is not None)
     return view, max(definition_params(plans, shader, record).words for record in records)
+
+
+def _planner(shader: DefinitionShader) -> str:
+    if shader.rows is not None:
+        return "rows"
+    return "definition" if shader.contracted is None else "contraction"
 
 
 def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
@@ -482,6 +492,8 @@ def _static(shader: DefinitionShader) -> StaticView:
         is_fused=bool(shader.fused),
         activations=tuple(one.value for one in shader.activations),
         contracted=_contracted(shader),
+        attention=_attention(shader),
+        rows=_rows(shader),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
@@ -495,6 +507,26 @@ def _contracted(shader: DefinitionShader) -> str:
     if one is None:
         return _entry(-1, 0, 0, 0)
     return _entry(one.number, *(tensors.index(tensor) for tensor in (one.left, one.right, one.output)))
+
+
+def _attention(shader: DefinitionShader) -> str:
+    """The pass of attention, as a record."""
+    number, kept, tensors = shader.attention, list(shader.kept), list(shader.tensors)
+    attention = None if number is None else shader.passes[number].attention
+    if number is None or attention is None:
+        return _entry(-1, 0, 0)
+    told = sum(1 << tensors.index(tensor) for tensor in attention.told)
+    return _entry(number, kept.index(attention.query), told)
+
+
+def _rows(shader: DefinitionShader) -> str:
+    """The pass of rows, as a record."""
+    rows, tensors = shader.rows, list(shader.tensors)
+    if rows is None:
+        return _entry(-1, 0, 0, 0, 0, 0)
+    each, of_rows = ([tensor for tensor, _ in written] for written in (rows.each, rows.of_rows))
+    bits = (sum(1 << tensors.index(tensor) for tensor in names) for names in (rows.read, each, of_rows))
+    return _entry(rows.number, tensors.index(rows.source), *bits, tensors.index(each[0]))
 
 
 def _entry(*fields: str | int) -> str:
@@ -586,6 +618,8 @@ class _DispatchPrinter(CPrinter):
             for name, node in shader.contracted.told.items():
                 kind: object = ListOf(INT, 8) if node.type == ir.INTS else INT
                 self.tell_role(f"factors.{name}", kind, inlined(node))
+        if shader.rows is not None:
+            self.tell_role("reduced", ListOf(INT, 8), inlined(shader.rows.reduced))
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
         """The elements that a coordinate leads to, one after the other."""

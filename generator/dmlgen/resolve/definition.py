@@ -13,7 +13,7 @@ from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature
-from dmlgen.expr.defined import is_told, walk_through
+from dmlgen.expr.defined import entries_of, is_told, walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -194,7 +194,7 @@ def _check_order(kept: list[Intermediate], places: Mapping[str, Position], fault
 
 def entries_read(node: ir.Expr) -> set[str]:
     """The intermediate tensors that an expression reads, functions included."""
-    return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
+    return {part.tensor for part in entries_of(node)}
 
 
 def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) -> Iterator[str]:

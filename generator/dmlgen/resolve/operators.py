@@ -35,10 +35,9 @@ from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, check_counts
-from dmlgen.schedules import schedule_of
-from dmlgen.schedules.contraction import recognise
+from dmlgen.schedules import attention, contraction, rows, schedule_of
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import Contraction, Schedule, schedule_of_algorithm
+from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule, schedule_of_algorithm
 from dmlgen.source import Node, Scalar
 
 
@@ -89,6 +88,8 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         algorithm=computed.algorithm,
         schedule=computed.schedule,
         contraction=computed.contraction,
+        attention=computed.attention,
+        rows=computed.rows,
         examples=tuple(filter(None, examples)),
         data=tuple(filter(None, data)),
         errata=tuple(map(erratum, node.errata)),
@@ -193,6 +194,8 @@ class _Computed(NamedTuple):
     algorithm: AlgorithmUse | None = None
     schedule: Schedule | None = None
     contraction: Contraction | None = None
+    attention: Attention | None = None
+    rows: Rows | None = None
 
 
 def _computed(
@@ -215,8 +218,14 @@ def _computed(
     defines = resolve_definition(node.compute, file, members, resolved, support, definer)
     described = Described(members, inferences, support, general.enums)
     schedule = schedule_of(defines, described)
-    contraction = recognise(defines, described) if schedule is None else None
-    return _Computed(defines=defines, schedule=schedule, contraction=contraction)
+    if schedule is not None:
+        return _Computed(defines=defines, schedule=schedule)
+    return _Computed(
+        defines=defines,
+        contraction=contraction.recognise(defines, described),
+        attention=attention.recognise(defines, described),
+        rows=rows.recognise(defines, described),
+    )
 
 
 def _free(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:

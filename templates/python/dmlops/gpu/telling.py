@@ -27,6 +27,7 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
+from .plans.attention import AttentionPass
 from .plans.contraction import plan_contraction
 from .plans.definition import (
     NONE,
@@ -38,6 +39,7 @@ from .plans.definition import (
     Kept,
     Listed,
     Pass,
+    RowsPass,
     Window,
     needed,
     plan_definition,
@@ -49,6 +51,7 @@ from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
 from .plans.reasons import Reason
 from .plans.reduce import Reduce, plan_reduce
+from .plans.rows import plan_rows
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
@@ -285,8 +288,14 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
     arrays = {one.each for one in computation.shader.passes if one.each}
     count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
     for number in range(count):
-        planner = plan_definition if computation.shader.contracted is None else plan_contraction
+        planner = _planner(computation.shader)
         planner(out, _definition(computation, static, number), static)
+
+
+def _planner(shader: Shader) -> Callable[[Planning, Definition, DefinitionShader], None]:
+    if shader.rows is not None:
+        return plan_rows
+    return plan_definition if shader.contracted is None else plan_contraction
 
 
 def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
@@ -346,6 +355,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
         ],
         _factors(known),
+        known.get("rows.reduced", ()),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -406,6 +416,33 @@ def _static(operator: str) -> DefinitionShader:
         ContractedPass(NONE, 0, 0, 0)
         if shader.contracted is None
         else ContractedPass(shader.contracted.number, *map(tensors.index, shader.contracted[1:])),
+        AttentionPass(NONE, 0, 0)
+        if shader.attention is None
+        else AttentionPass(
+            shader.attention.number,
+            kept.index(shader.attention.query),
+            sum(1 << tensors.index(name) for name in shader.attention.told),
+        ),
+        _rows(shader, tensors),
+    )
+
+
+def _rows(shader: Shader, tensors: Sequence[str]) -> RowsPass:
+    """The pass of rows, if there is one."""
+    if shader.rows is None:
+        return RowsPass(NONE, 0, 0, 0, 0, 0)
+    rows = shader.rows
+
+    def bits(names: Sequence[str]) -> int:
+        return sum(1 << tensors.index(name) for name in names)
+
+    return RowsPass(
+        rows.number,
+        tensors.index(rows.source),
+        bits(rows.read),
+        bits(rows.each),
+        bits(rows.of_rows),
+        tensors.index(rows.each[0]),
     )
 
 
