@@ -134,10 +134,20 @@ class ReasonView:
 
 
 @dataclass(frozen=True)
+class CapabilityView:
+    """What a device can do: its name, its bit, and what that takes."""
+
+    name: str
+    value: int
+    text: str
+
+
+@dataclass(frozen=True)
 class PlannersView:
     """The planners as C."""
 
     reasons: tuple[ReasonView, ...]
+    capabilities: tuple[CapabilityView, ...]
     declarations: tuple[str, ...]
     first_put: int  # among them: the functions that put constants, after types
     heads: tuple[str, ...]
@@ -189,6 +199,10 @@ def planners(plans: Plans) -> PlannersView:
     declared = declarations(plans)
     return PlannersView(
         reasons=tuple(_reasons(plans)),
+        capabilities=tuple(
+            CapabilityView(name, value, plans.capabilities.texts[name])
+            for name, value in plans.capabilities.names.items()
+        ),
         declarations=tuple(declared),
         first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
         heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
@@ -437,7 +451,7 @@ def _defined(
     view = ShaderView(
         operator,
         "Definition",
-        "definition" if shader.contracted is None else "contraction",
+        "definition" if shader.contracted is None else "products",
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),

@@ -29,7 +29,6 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
-from .plans.contraction import plan_contraction
 from .plans.definition import (
     NONE,
     Activation,
@@ -46,6 +45,7 @@ from .plans.definition import (
 )
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
+from .plans.matrix_units import plan_products
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
@@ -287,7 +287,7 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
     arrays = {one.each for one in computation.shader.passes if one.each}
     count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
     for number in range(count):
-        planner = plan_definition if computation.shader.contracted is None else plan_contraction
+        planner = plan_definition if computation.shader.contracted is None else plan_products
         planner(out, _definition(computation, static, number), static)
 
 
