@@ -420,10 +420,11 @@ def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
     return file.read_bytes()
 
 
-def settings(case: Case, sweep: bool) -> dict[str, Work]:
-    """The work that the runtime would choose, or that with every setting of the sweep, by name."""
+def settings(case: Case, sweep: bool, capabilities: gpu.Capability) -> dict[str, Work]:
+    """The work that the runtime would choose for a device with these capabilities, or that with every setting
+    of the sweep, by name."""
     desc = case.describe()
-    chosen = {"shader": gpu.planned(desc)}
+    chosen = {"shader": gpu.planned(desc, capabilities)}
     computation = dmlops.compute.computation(desc)
     module = {"gather": gather, "map": elementwise}.get(getattr(computation, "form", ""))
     if not sweep or module is None:
@@ -607,7 +608,7 @@ def measured(case: Case, arguments: argparse.Namespace, device: Any, timer: Vulk
     else:
         expected = next(iter(reference.run(case.describe(), arrays).values()))
         torch_speed = None
-    chosen = settings(case, arguments.sweep)
+    chosen = settings(case, arguments.sweep, device.capabilities)
     speeds = on_vulkan(case, chosen, arguments.folder, device, timer, arrays, expected)
     beside = (
         f"torch {torch_speed:6.0f}  ratio {max(speeds.values()) / torch_speed:4.2f}" if torch_speed else ""
@@ -665,8 +666,8 @@ def main() -> None:
     wanted = [case for case in cases() if any(text in case.name for text in arguments.only)]
 
     if arguments.compile_only:
-        for case in wanted:
-            for work in settings(case, arguments.sweep).values():
+        for case, one in itertools.product(wanted, (gpu.Capability(0), *gpu.Capability)):
+            for work in settings(case, arguments.sweep, one).values():
                 for dispatch in work.dispatches:
                     code_of(arguments.folder, case.operator, dispatch)
         return

@@ -4682,6 +4682,12 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_MANY_ELEMENTS = 15
 } dmlops_reason;
 
+/* What a device can do beyond what all shaders need, as bits. Plans for a device with more of them are faster and ask more of
+   the compiler; examples/README.md says what. */
+typedef enum dmlops_capability {
+    DMLOPS_CAPABILITY_MATRIX_UNITS = 1 /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
+} dmlops_capability;
+
 /* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
 typedef struct dmlops_scratch {
     uint64_t size;
@@ -4709,6 +4715,10 @@ typedef struct dmlops_work {
    6.4 does not accept. `work` may be null. What a description points to must be as dmlops_validate wants it. */
 static inline size_t dmlops_plan_work(
     const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity);
+
+/* The same for a device with these capabilities, bits of dmlops_capability; 0 is what the other two functions take. */
+static inline size_t dmlops_plan_for(
+    const DML_OPERATOR_DESC* desc, uint32_t capabilities, dmlops_work* work, dmlops_dispatch* out, size_t capacity);
 
 /* The dispatches alone. */
 static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity);
@@ -22384,6 +22394,7 @@ typedef struct dmlops_planning {
     int waits;                    /* the next dispatch does, whatever its planner says */
     uint32_t place_count;         /* buffers that others stand for, each with the other */
     dmlops_binding places[2][2];
+    uint32_t capabilities;        /* of the device */
     uint32_t owner;               /* the member that is concerned where one of another operator is */
     dmlops_dispatch next;
 } dmlops_planning;
@@ -22466,7 +22477,7 @@ DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
         a = b;
         b = rest;
     }
-    return a;
+    return a < 0 ? -a : a;
 }
 
 /* The bits of a number that is 0 or more, leading zeros apart. */
@@ -22494,6 +22505,10 @@ static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason re
                                                                        : (uint32_t)member;
         planning->work->number = number;
     }
+}
+
+static inline int dmlops_out_has(const dmlops_planning* planning, dmlops_capability capability) {
+    return (planning->capabilities & (uint32_t)capability) != 0;
 }
 
 /* The place of an index, negative ones counting from the end; a list without that entry refuses the plan. */
@@ -23018,12 +23033,16 @@ typedef struct dmlops_plan_TapStep {
     int64_t step;
 } dmlops_plan_TapStep;
 
-typedef struct dmlops_plan_Share {
-    dmlops_plan_Tile tile;
+typedef struct dmlops_plan_Split {
     int64_t down;
     int64_t across;
     int64_t parts;
     int64_t products;
+} dmlops_plan_Split;
+
+typedef struct dmlops_plan_Share {
+    dmlops_plan_Tile tile;
+    dmlops_plan_Split split;
 } dmlops_plan_Share;
 
 typedef struct dmlops_plan_ContractionParams {
@@ -23153,6 +23172,20 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Loop_16 loops;
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
+
+typedef struct dmlops_plan_UnitTile {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t wave_rows;
+    int64_t wave_columns;
+    int64_t ahead;
+} dmlops_plan_UnitTile;
+
+typedef struct dmlops_plan_Halves {
+    int is_along;
+    int64_t vector;
+} dmlops_plan_Halves;
 
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
@@ -23874,6 +23907,9 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
     const dmlops_plan_Known* known, int64_t number, int64_t threads);
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
+    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -23891,6 +23927,32 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
+    axis, int64_t lines, int64_t depth);
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found);
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns);
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
+    split, const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -25065,13 +25127,15 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), 16), 1), 16);
     parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    dmlops_plan_Share made_1;
-    made_1.tile = tile;
+    dmlops_plan_Split made_1;
     made_1.down = down;
     made_1.across = across;
     made_1.parts = parts;
     made_1.products = products;
-    return made_1;
+    dmlops_plan_Share made_2;
+    made_2.tile = tile;
+    made_2.split = made_1;
+    return made_2;
 }
 
 /* Neighbours along a row that a thread stores at once. */
@@ -25097,12 +25161,13 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         return;
     }
     dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
+    dmlops_plan_Split split = share.split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (dmlops_plan_times(planning, whole, share.parts) >= INT64_C(2147483648)) {
+    if (dmlops_plan_times(planning, whole, split.parts) >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_plan_times(planning,
-            whole, share.parts)));
+            whole, split.parts)));
         return;
     }
     dmlops_out_begin(planning);
@@ -25133,9 +25198,9 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "TILES_WALKED", 8);
     dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share.parts > 1));
-    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
-        whole), share.parts) : 8, 0);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
+        whole), split.parts) : 8, 0);
     dmlops_out_write(planning, &made_2);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
@@ -25143,10 +25208,10 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 2), whole);
         return;
     }
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across),
-        found.count), share.parts), dmlops_plan_threads_of(planning, &tile));
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found.count), split.parts), dmlops_plan_threads_of(planning, &tile));
     dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
-    if (share.parts > 1) {
+    if (split.parts > 1) {
         dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 1), whole);
     }
 }
@@ -25163,16 +25228,33 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
     const dmlops_plan_Known* known, int64_t number, int64_t threads) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Split split = share->split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     int is_tiled_pass = number == contracted.number;
     int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
-    int stores_all = is_tiled_pass && (share->parts == 1);
+    int stores_all = is_tiled_pass && (split.parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
+    int64_t first = 0;
+    if (found->column_axis == -1) {
+        first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
+            contracted.left, told->tensors.count)]);
+    }
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
+        known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
+}
+
+/* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
+    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Factors factors = told->factors;
     dmlops_plan_int_64 window;
     window.count = 0;
     dmlops_plan_int_64 tap;
@@ -25181,16 +25263,15 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
         dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &factors.window,
             &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)]);
         window = made_1;
-        dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
-        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
-        int64_t taps = dmlops_plan_element_count(planning, &factors.window.sizes);
+        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window,
+            &told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)]);
         int64_t step = made_2.step;
         dmlops_plan_int_64 made_3;
         made_3.count = 0;
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, taps);
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(dmlops_plan_first_of(planning,
-            &factors.window, &left), INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_plan_element_count(planning,
+            &factors.window.sizes));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(first, INT64_C(4294967296)));
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
         tap = made_3;
     }
@@ -25206,30 +25287,29 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
         const int64_t step = found->right.steps.items[each_7];
         dmlops_plan_int_8_insert(planning, &made_6, made_6.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_ContractionParams params;
-    params.sizes = found->sizes;
-    params.leftSteps = made_4;
-    params.rightSteps = made_6;
-    params.window = window;
-    params.lists = known->lists;
-    params.activations = known->activations;
-    params.rank = output.sizes.count;
-    params.matrices = found->count;
-    params.matrixRows = found->rows;
-    params.matrixColumns = found->columns;
-    params.matrixDepth = found->depth;
-    params.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    params.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    params.partDepth = share->products;
-    params.parts = share->parts;
-    params.tilesDown = share->down;
-    params.tilesAcross = share->across;
-    params.groupColumns = groups.columns;
-    params.elements = told->elements;
-    params.scalars = known->scalars;
-    params.tap = tap;
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
+    dmlops_plan_ContractionParams made_8;
+    made_8.sizes = found->sizes;
+    made_8.leftSteps = made_4;
+    made_8.rightSteps = made_6;
+    made_8.window = window;
+    made_8.lists = known->lists;
+    made_8.activations = known->activations;
+    made_8.rank = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].sizes.count;
+    made_8.matrices = found->count;
+    made_8.matrixRows = found->rows;
+    made_8.matrixColumns = found->columns;
+    made_8.matrixDepth = found->depth;
+    made_8.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    made_8.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    made_8.partDepth = split->products;
+    made_8.parts = split->parts;
+    made_8.tilesDown = split->down;
+    made_8.tilesAcross = split->across;
+    made_8.groupColumns = groups->columns;
+    made_8.elements = told->elements;
+    made_8.scalars = known->scalars;
+    made_8.tap = tap;
+    return made_8;
 }
 
 /* A dispatch. */
@@ -25760,6 +25840,363 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     made_13.lookups = made_10;
     dmlops_put_GatherParams(planning, &made_13);
     dmlops_out_dispatch(planning, &groups, 0);
+}
+
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    (void)planning;
+    return (tensor->bits == 16) && tensor->is_float;
+}
+
+/* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
+    axis, int64_t lines, int64_t depth) {
+    int64_t vector = dmlops_gcd(8, side->is_along ? depth : lines);
+    for (int64_t d = 0; d < side->steps.count; ++d) {
+        const int64_t step = side->steps.items[d];
+        if (side->is_along || (d != axis)) {
+            vector = dmlops_gcd(vector, step);
+        }
+    }
+    if (!side->is_along) {
+        vector = dmlops_gcd(vector, side->depth);
+    }
+    int is_dense = (side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)])
+        == 1;
+    dmlops_plan_Halves made_1;
+    made_1.is_along = side->is_along;
+    made_1.vector = is_dense ? vector : 1;
+    return made_1;
+}
+
+/* How the right factor of a convolution is read: eight pixels beside each other where the window has one place that is
+   always inside, else element by element. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
+    int is_plain = dmlops_plan_element_count(planning, &window.sizes) == 1;
+    for (int64_t d = 0; d < window.right_first.count; ++d) {
+        const int64_t first = window.right_first.items[d];
+        int64_t size = output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, d,
+            window.axes.count)], output.sizes.count)];
+        is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
+            window.right_steps.count)] == 1));
+        is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
+            right.sizes.count)]);
+    }
+    int64_t run = 1;
+    for (int64_t place = 0; place < window.sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window.sizes.count, 1), place);
+        if (is_plain && (right.strides.items[dmlops_item(planning, dmlops_add(behind, d), right.strides.count)] ==
+            run)) {
+            run = dmlops_multiply(run, output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning,
+                d, window.axes.count)], output.sizes.count)]);
+        }
+    }
+    int64_t whole = 1;
+    for (int64_t each_1 = 0; each_1 < window.axes.count; ++each_1) {
+        const int64_t d = window.axes.items[each_1];
+        whole = dmlops_multiply(whole, output.sizes.items[dmlops_item(planning, d, output.sizes.count)]);
+    }
+    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right.strides.items[dmlops_item(planning, 1, right.strides.count)]);
+    if (output.sizes.items[dmlops_item(planning, 0, output.sizes.count)] > 1) {
+        vector = dmlops_gcd(vector, right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
+    }
+    if (is_plain && (run == whole) && (vector == 8)) {
+        dmlops_plan_Halves made_2;
+        made_2.is_along = 0;
+        made_2.vector = 8;
+        return made_2;
+    }
+    dmlops_plan_Halves made_3;
+    made_3.is_along = 1;
+    made_3.vector = 1;
+    return made_3;
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. */
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found) {
+    if (found->column_axis == -1) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 64;
+        made_1.columns = 128;
+        made_1.depth = 32;
+        made_1.wave_rows = 32;
+        made_1.wave_columns = 32;
+        made_1.ahead = 1;
+        return made_1;
+    }
+    if (found->rows <= 16) {
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 16;
+        made_2.columns = 64;
+        made_2.depth = 64;
+        made_2.wave_rows = 16;
+        made_2.wave_columns = 16;
+        made_2.ahead = 2;
+        return made_2;
+    }
+    if (found->rows <= 32) {
+        dmlops_plan_UnitTile made_3;
+        made_3.rows = 32;
+        made_3.columns = 64;
+        made_3.depth = 64;
+        made_3.wave_rows = 32;
+        made_3.wave_columns = 16;
+        made_3.ahead = 2;
+        return made_3;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
+        dmlops_plan_UnitTile made_4;
+        made_4.rows = 64;
+        made_4.columns = 128;
+        made_4.depth = 64;
+        made_4.wave_rows = 32;
+        made_4.wave_columns = 32;
+        made_4.ahead = 2;
+        return made_4;
+    }
+    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+        dmlops_plan_UnitTile made_5;
+        made_5.rows = 128;
+        made_5.columns = 128;
+        made_5.depth = 32;
+        made_5.wave_rows = 64;
+        made_5.wave_columns = 32;
+        made_5.ahead = 1;
+        return made_5;
+    }
+    dmlops_plan_UnitTile made_6;
+    made_6.rows = 128;
+    made_6.columns = 256;
+    made_6.depth = 32;
+    made_6.wave_rows = 32;
+    made_6.wave_columns = 64;
+    made_6.ahead = 1;
+    return made_6;
+}
+
+/* How many of the last dimensions lie side by side in the output, behind that of rows. */
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis) {
+    int64_t run = 1;
+    int64_t count = 0;
+    for (int64_t place = 0; place < output->sizes.count; ++place) {
+        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
+        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
+            break;
+        }
+        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+        count = dmlops_add(count, 1);
+    }
+    return count;
+}
+
+/* How many tiles of that size there are. */
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
+        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
+   costs less than that. */
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_UnitTile* tile) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int is_slow = (found->column_axis == -1) || (found->rows <= 32);
+    int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
+    int64_t parts = 1;
+    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, enough, groups),
+            dmlops_divide(found->depth, 64)), 8), 1);
+    }
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), tile->depth), 1), tile->depth);
+    dmlops_plan_Split made_1;
+    made_1.down = down;
+    made_1.across = across;
+    made_1.parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    made_1.products = products;
+    return made_1;
+}
+
+/* The words of the left factor of a convolution, put in order. */
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
+        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 4));
+}
+
+/* Threads in a group that works out a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
+    (void)planning;
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
+        tile->wave_columns)), 32);
+}
+
+/* By matrix units where the device has them and both factors are halves, else by ordinary arithmetic. */
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted.left,
+        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
+        contracted.right, told->tensors.count)]);
+    if (dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && told->factors.applies) {
+        dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+        if (found.is_worth && (found.rows > 1) && (found.columns > 1) && !dmlops_plan_is_direct(planning, &found)) {
+            dmlops_plan_matrix_units(planning, told, shader, &found);
+            return;
+        }
+    }
+    dmlops_plan_contraction(planning, told, shader);
+}
+
+/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, found);
+    dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
+    int is_windowed = found->column_axis == -1;
+    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1));
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
+    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (is_windowed) {
+        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
+    } else {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+    }
+    dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_out_share(planning);
+    int64_t number = contracted.number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
+        contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_Matrices factors = *found;
+    if (is_ordered) {
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 3),
+            dmlops_plan_in_order(planning, found));
+        first = dmlops_multiply(2, part_words);
+        dmlops_plan_Halves made_4;
+        made_4.is_along = 1;
+        made_4.vector = 8;
+        left = made_4;
+        dmlops_plan_Matrices made_5 = dmlops_plan_ordered(planning, found, &output);
+        factors = made_5;
+    }
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    if (is_windowed) {
+        dmlops_plan_Halves made_6 = dmlops_plan_pixels_of(planning, told, shader);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_6);
+    } else {
+        dmlops_plan_Halves made_7 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+            found->depth);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
+    }
+    if (is_windowed) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
+    }
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
+        &output) : 1);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
+        &split, &known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_ordered);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 1), whole);
+    }
+}
+
+/* The same with a left factor in order: rows of whole vectors. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tensor* output) {
+    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis,
+        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8));
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = 1;
+    made_1.is_along = 1;
+    made_1.vector = 1;
+    dmlops_plan_Matrices made_2;
+    made_2.is_worth = found->is_worth;
+    made_2.sizes = found->sizes;
+    made_2.row_axis = found->row_axis;
+    made_2.column_axis = found->column_axis;
+    made_2.rows = found->rows;
+    made_2.columns = found->columns;
+    made_2.run = found->run;
+    made_2.depth = found->depth;
+    made_2.count = found->count;
+    made_2.left = made_1;
+    made_2.right = found->right;
+    return made_2;
+}
+
+/* The macros of the pass that multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
+    dmlops_out_define(planning, "", "NUM_THREADS", dmlops_plan_unit_threads(planning, tile));
+    dmlops_out_define(planning, "", "LEFT_VECTOR", left->vector);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left->is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", right->vector);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right->is_along);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile->rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", tile->columns);
+    dmlops_out_define(planning, "", "TILES_WALKED", 8);
+    dmlops_out_define(planning, "", "WAVE_ROWS", tile->wave_rows);
+    dmlops_out_define(planning, "", "WAVE_COLUMNS", tile->wave_columns);
+    dmlops_out_define(planning, "", "AHEAD", tile->ahead);
+}
+
+/* Pass `number`, in which each thread has a word of its own; one that adds up parts waits for them. */
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
+    split, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, 256, 1);
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
+        known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
 }
 
 /* The bits of an element that make it nonzero: all, of a float all but the sign. */
@@ -28404,7 +28841,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_contraction(planning, &told, &dmlops_convolution_shader);
+    dmlops_plan_products(planning, &told, &dmlops_convolution_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
@@ -28482,7 +28919,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_list(planning, &told.factors.right, &list3);
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_contraction(planning, &told, &dmlops_gemm_shader);
+    dmlops_plan_products(planning, &told, &dmlops_gemm_shader);
 }
 
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
@@ -33406,8 +33843,8 @@ static inline void dmlops_refuse_unread(
     }
 }
 
-static inline size_t dmlops_plan_work(
-    const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
+static inline size_t dmlops_plan_for(
+    const DML_OPERATOR_DESC* desc, uint32_t capabilities, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
     dmlops_planning planning;
     dmlops_work own;
     int64_t type = 0;
@@ -33418,6 +33855,7 @@ static inline size_t dmlops_plan_work(
     planning.shared_defines = planning.shared_bindings = planning.shared_reads = 0;
     planning.waits = 0;
     planning.place_count = 0;
+    planning.capabilities = capabilities;
     planning.owner = DMLOPS_NO_MEMBER;
     planning.next.define_count = planning.next.binding_count = planning.next.read_count = 0;
     planning.next.constant_count = 0;
@@ -33442,6 +33880,11 @@ static inline size_t dmlops_plan_work(
         }
     }
     return planning.work->dispatch_count;
+}
+
+static inline size_t dmlops_plan_work(
+    const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
+    return dmlops_plan_for(desc, 0, work, out, capacity);
 }
 
 static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity) {

@@ -136,10 +136,20 @@ class ReasonView:
 
 
 @dataclass(frozen=True)
+class CapabilityView:
+    """What a device can do: its name, its bit, and what that takes."""
+
+    name: str
+    value: int
+    text: str
+
+
+@dataclass(frozen=True)
 class PlannersView:
     """The planners as C."""
 
     reasons: tuple[ReasonView, ...]
+    capabilities: tuple[CapabilityView, ...]
     declarations: tuple[str, ...]
     first_put: int  # among them: the functions that put constants, after types
     heads: tuple[str, ...]
@@ -191,6 +201,10 @@ def planners(plans: Plans) -> PlannersView:
     declared = declarations(plans)
     return PlannersView(
         reasons=tuple(_reasons(plans)),
+        capabilities=tuple(
+            CapabilityView(name, value, plans.capabilities.texts[name])
+            for name, value in plans.capabilities.names.items()
+        ),
         declarations=tuple(declared),
         first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
         heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
@@ -456,7 +470,7 @@ def _defined(
 def _planner(shader: DefinitionShader) -> str:
     if shader.rows is not None:
         return "rows"
-    return "definition" if shader.contracted is None else "contraction"
+    return "definition" if shader.contracted is None else "products"
 
 
 def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:

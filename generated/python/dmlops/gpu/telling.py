@@ -30,7 +30,6 @@ from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
 from .plans.attention import AttentionPass
-from .plans.contraction import plan_contraction
 from .plans.definition import (
     NONE,
     Activation,
@@ -48,6 +47,7 @@ from .plans.definition import (
 )
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
+from .plans.matrix_units import plan_products
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
@@ -297,7 +297,7 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
 def _planner(shader: Shader) -> Callable[[Planning, Definition, DefinitionShader], None]:
     if shader.rows is not None:
         return plan_rows
-    return plan_definition if shader.contracted is None else plan_contraction
+    return plan_definition if shader.contracted is None else plan_products
 
 
 def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
