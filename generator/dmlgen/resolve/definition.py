@@ -12,7 +12,7 @@ from dmlgen.analysis.counts import dimension_counts
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
-from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
+from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature
 from dmlgen.expr.defined import is_told, walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
@@ -126,7 +126,7 @@ def unused_names(
 def _formulas(let: written.Formulas, scope: Scope, faults: Faults) -> list[Formula]:
     """The entries of `let`, which are typed where they are used."""
     formulas: dict[str, Formula] = {}
-    reserved = {*FOLDS, *PLACES, *NUMBERS, *(signature(key)[0] for key in PRELUDE), "box", "at"}
+    reserved = {*FOLDS, *PLACES, *NUMBERS, *ALWAYS, "box", "at"}
     for key, value in let.items():
         with faults:
             name, parameters = signature(key.value)
