@@ -383,11 +383,77 @@ def products() -> Iterator[Case]:
             yield pooling("AVERAGE", 2048, 7, 7, 7, data_type, images=images)
 
 
+def normalizations() -> Iterator[Case]:
+    """Of rows as in language models, and of images; attention of as many tokens in heads of 64."""
+
+    def case(
+        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
+    ) -> Case:
+        *inputs, _ = tensors
+
+        def arrays() -> dict[str, np.ndarray]:
+            given = {key: (tensors[key]["Sizes"], tensors[key]["DataType"].lower()) for key in inputs}
+            found = {key: uniform(*one, seed) for seed, (key, one) in enumerate(given.items())}
+            return {key: abs(one) + 1 if key == "VarianceTensor" else one for key, one in found.items()}
+
+        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
+
+    def layer(rows: int, width: int, data_type: str) -> Case:
+        whole, row = tensor((1, 1, rows, width), data_type), tensor((1, 1, 1, width), data_type)
+        return case(
+            f"layer norm {width} {data_type}" if rows > SMALL else f"layer norm {rows}x{width} {data_type}",
+            "MEAN_VARIANCE_NORMALIZATION1",
+            {"InputTensor": whole, "ScaleTensor": row, "BiasTensor": row, "OutputTensor": whole},
+            lambda torch, x, a, b: torch.nn.functional.layer_norm(
+                x, (width,), a.flatten(), b.flatten(), 1e-5
+            ),
+            Axes=[3], NormalizeVariance=True, Epsilon=1e-5,
+        )  # fmt: skip
+
+    def batch(images: int, channels: int, size: int, data_type: str) -> Case:
+        whole = tensor((images, channels, size, size), data_type)
+        one = tensor((1, channels, 1, 1), data_type)
+        names = ("MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")
+        return case(
+            f"batch norm {images}x{channels}x{size}x{size} {data_type}", "BATCH_NORMALIZATION",
+            {"InputTensor": whole, **dict.fromkeys(names, one), "OutputTensor": whole},
+            lambda torch, x, *rest: torch.nn.functional.batch_norm(x, *map(torch.flatten, rest), eps=1e-5),
+            Spatial=True, Epsilon=1e-5,
+        )  # fmt: skip
+
+    def attention(batches: int, tokens: int, heads: int, data_type: str) -> Case:
+        whole = tensor((batches, tokens, heads * 64), data_type)
+
+        def on_torch(torch: Any, *parts: Any) -> Any:
+            split = (part.reshape(batches, tokens, heads, 64).transpose(1, 2) for part in parts)
+            found = torch.nn.functional.scaled_dot_product_attention(*split)
+            return found.transpose(1, 2).reshape(batches, tokens, heads * 64)
+
+        names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor")
+        return case(
+            f"attention {batches}x{tokens} {heads} heads {data_type}", "MULTIHEAD_ATTENTION",
+            dict.fromkeys(names, whole), on_torch,
+            Scale=0.125, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
+        )  # fmt: skip
+
+    for data_type in ("float32", "float16"):
+        yield layer(SMALL, 64, data_type)
+        yield batch(1, 16, 14, data_type)
+        yield attention(1, 65, 2, data_type)
+        for rows, width in ((65536, 256), (16384, 1024), (4096, 4096)):
+            yield layer(rows, width, data_type)
+        yield batch(32, 64, 112, data_type)
+        yield batch(32, 512, 14, data_type)
+        for batches, tokens in ((1, 128), (1, 512), (1, 2048), (8, 128), (8, 512), (8, 2048)):
+            yield attention(batches, tokens, 12, data_type)
+
+
 def cases() -> Iterator[Case]:
     yield from gathers()
     yield from others()
     yield from others(SMALL)
     yield from products()
+    yield from normalizations()
 
 
 def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
@@ -401,10 +467,11 @@ def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
     return file.read_bytes()
 
 
-def settings(case: Case, sweep: bool) -> dict[str, Work]:
-    """The work that the runtime would choose, or that with every setting of the sweep, by name."""
+def settings(case: Case, sweep: bool, capabilities: gpu.Capability) -> dict[str, Work]:
+    """The work that the runtime would choose for a device with these capabilities, or that with every setting
+    of the sweep, by name."""
     desc = case.describe()
-    chosen = {"shader": gpu.planned(desc)}
+    chosen = {"shader": gpu.planned(desc, capabilities)}
     computation = dmlops.compute.computation(desc)
     module = {"gather": gather, "map": elementwise}.get(getattr(computation, "form", ""))
     if not sweep or module is None:
@@ -503,8 +570,8 @@ def on_vulkan(
             recorded = []
             for tensors in sets:
                 places = {key: Binding(one, 0, one.size) for key, one in {**tensors, **scratch}.items()}
-                steps: list[Callable[[Any], None]] = [
-                    partial(clear, place=places[key]) for key in work.cleared
+                steps: list[tuple[bool, Callable[[Any], None]]] = [
+                    (True, partial(clear, place=places[key])) for key in work.cleared
                 ]
                 for dispatch in work.dispatches:
                     parameters = buffer(len(dispatch.constants))
@@ -517,12 +584,13 @@ def on_vulkan(
                         Binding(parameters, 0, parameters.size),
                     ]
                     bound = cleanup.enter_context(pipeline.bind(bindings))
-                    steps.append(partial(bound.record, groups=(*dispatch.groups, 1)))
+                    waits = dispatch.waits or bool(work.cleared)
+                    steps.append((waits, partial(bound.record, groups=(*dispatch.groups, 1))))
                 recorded.append(steps)
 
-            def call(commands: Any, steps: list[Callable[[Any], None]]) -> None:
-                for number, step in enumerate(steps):
-                    if number:
+            def call(commands: Any, steps: list[tuple[bool, Callable[[Any], None]]]) -> None:
+                for number, (waits, step) in enumerate(steps):
+                    if number and waits:
                         barrier(commands)
                     step(commands)
 
@@ -587,7 +655,7 @@ def measured(case: Case, arguments: argparse.Namespace, device: Any, timer: Vulk
     else:
         expected = next(iter(reference.run(case.describe(), arrays).values()))
         torch_speed = None
-    chosen = settings(case, arguments.sweep)
+    chosen = settings(case, arguments.sweep, device.capabilities)
     speeds = on_vulkan(case, chosen, arguments.folder, device, timer, arrays, expected)
     beside = (
         f"torch {torch_speed:6.0f}  ratio {max(speeds.values()) / torch_speed:4.2f}" if torch_speed else ""
@@ -645,8 +713,8 @@ def main() -> None:
     wanted = [case for case in cases() if any(text in case.name for text in arguments.only)]
 
     if arguments.compile_only:
-        for case in wanted:
-            for work in settings(case, arguments.sweep).values():
+        for case, one in itertools.product(wanted, (gpu.Capability(0), *gpu.Capability)):
+            for work in settings(case, arguments.sweep, one).values():
                 for dispatch in work.dispatches:
                     code_of(arguments.folder, case.operator, dispatch)
         return

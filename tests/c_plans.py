@@ -10,6 +10,7 @@ from pathlib import Path
 import dmlops
 from c_runner import build
 from dmlops.gpu import Unsupported, planned
+from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.reasons import Reason
 
 HEADER = Path(dmlops.__file__).parents[2] / "include/dmlops.h"
@@ -22,16 +23,16 @@ class Library:
     def __init__(self, folder: Path) -> None:
         options = ("-O1", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
         self._library = ctypes.CDLL(str(build(HEADER, "dispatch.c", folder / "dispatch.so", "gcc", *options)))
-        self._library.plan.argtypes = (ctypes.c_void_p,)
+        self._library.plan.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
         self._library.plan.restype = ctypes.c_char_p
         self._library.count.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
         self._library.count.restype = ctypes.c_size_t
 
-    def plan(self, desc: dmlops.Description) -> list[list[str]]:
+    def plan(self, desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIES) -> list[list[str]]:
         """Reason, member, scratch buffers, outputs that are read, message; and for each dispatch
         shader, groups, whether it waits, resources that are read, macros, bindings and constants."""
         structure = desc.to_ctypes()
-        first, *lines = self._library.plan(ctypes.addressof(structure)).decode().splitlines()
+        first, *lines = self._library.plan(ctypes.addressof(structure), capabilities).decode().splitlines()
         return [first.split(" ", 4), *(line.split(" ") for line in lines)]
 
     def count(self, desc: dmlops.Description | None, capacity: int) -> int:
@@ -39,14 +40,14 @@ class Library:
         return int(self._library.count(None if structure is None else ctypes.addressof(structure), capacity))
 
 
-def expected(desc: dmlops.Description) -> list[list[str]]:
+def expected(desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIES) -> list[list[str]]:
     """What the Python package plans, as the library writes it, or the reason why there is nothing."""
     places = {member.name: place for place, member in enumerate(desc.MEMBERS)}
     try:
         if desc.validate():
             text = f"{desc.OPERATOR} is not valid at the newest feature level"
             raise Unsupported(text, Reason.INVALID)
-        work = planned(desc)
+        work = planned(desc, capabilities)
     except Unsupported as error:
         member = NOTHING if error.member is None else places[error.member]
         return [[str(error.reason.value), str(member), "", "", str(error)]]

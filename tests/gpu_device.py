@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,11 @@ def run_guarded(device: Any, operator: str, chosen: Dispatch, tensors: list[np.n
 
 
 def dispatch_guarded(
-    device: Any, operator: str, work: Work, contents: Mapping[str, np.ndarray]
+    device: Any,
+    operator: str,
+    work: Work,
+    contents: Mapping[str, np.ndarray],
+    text_of: Callable[[str], str] = shader,
 ) -> dict[str, np.ndarray]:
     """Runs an operator's work with guard zones around the bytes of each buffer; all bytes afterwards.
 
@@ -66,7 +70,7 @@ def dispatch_guarded(
         name: Binding(buffer, GUARD, padded[name].nbytes - 2 * GUARD) for name, buffer in buffers.items()
     }
     for dispatch in work.dispatches:
-        code = compiler.compile(shader(dispatch.shader or operator), dispatch.defines)
+        code = compiler.compile(text_of(dispatch.shader or operator), dispatch.defines)
         parameters = device.buffer(len(dispatch.constants))
         device.upload(parameters, dispatch.constants)
         bindings = [windows[name] for name in dispatch.buffers]
@@ -90,15 +94,24 @@ def check_guards(name: str, content: np.ndarray) -> None:
     assert (outside == UNTOUCHED).all(), f"bytes around {name} were written"
 
 
-def run_in_guard_zones(device: Any, desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What gpu.run gives, every buffer between guard zones; bytes that belong to no element stay, too."""
-    work = gpu.planned(desc)
+def run_in_guard_zones(
+    device: Any,
+    desc: Any,
+    inputs: Mapping[str, Any],
+    planned_for: gpu.Capability | None = None,
+    text_of: Callable[[str], str] = shader,
+) -> dict[str, Any]:
+    """What gpu.run gives, every buffer between guard zones; bytes that belong to no element stay, too.
+
+    Other capabilities than the device's may be planned for, with shaders of another text.
+    """
+    work = gpu.planned(desc, device.capabilities if planned_for is None else planned_for)
     contents = {name: np.frombuffer(data, np.uint8) for name, data in gpu.contents(desc, inputs)}
     outputs = dict(tensor_names(desc, "output"))
     fill = {name: 0 if name in work.cleared else UNTOUCHED for name in outputs}
     for name, tensor in outputs.items():
         contents[name] = np.full(buffer_size(tensor), fill[name], np.uint8)
-    after = dispatch_guarded(device, desc.OPERATOR, work, contents)
+    after = dispatch_guarded(device, desc.OPERATOR, work, contents, text_of)
     results: dict[str, Any] = {}
     for name, content in after.items():
         check_guards(name, content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 
 from dmlgen import generate, inputs, project
 from dmlgen.cache import Cache
-from dmlgen.cli import main
+from dmlgen.cli import ROOT, main
+from dmlgen.memory import Memory
 from dmlgen.outputs import matrix
 from dmlgen.resolve import load_registry
 
@@ -146,6 +148,59 @@ def test_a_spoiled_cache_changes_nothing(specs: Path, tmp_path: Path, searched: 
     searched.clear()
     assert run(specs, tmp_path / "out") == first
     assert len(searched) == 4
+
+
+FUSING = ("matrix/gemm.yaml", "activation/activation_elu.yaml", "activation/activation_identity.yaml")
+EDITS = {
+    "a summary": ("operators/matrix/gemm.yaml", "Multiplies matrices,", "Matrices multiplied,"),
+    "a rule's reason": ("operators/matrix/gemm.yaml", "each matrix of A has its own", "A has no fewer"),
+    "a condition": ("operators/matrix/gemm.yaml", "<= 65535", "<= 65534"),
+    "a definition": ("operators/activation/activation_elu.yaml", "if x >= 0 else", "if x > 0 else"),
+    "when an activation may be fused": (
+        "operators/activation/activation_elu.yaml",
+        'fused_into: {any: "1.0"}',
+        'fused_into: {any: "2.0"}',
+    ),
+    "a shared file": (
+        "shared/activation-alpha.yaml",
+        "ranks: 1..8, types: [FLOAT32,",
+        "ranks: 1..7, types: [FLOAT32,",
+    ),
+    "a general message": ("rules.yaml", "does not exist", "is not there"),
+    "a comment in a shared file": ("shared/activation-alpha.yaml", "members:", "# Two tensors.\nmembers:"),
+}
+
+
+def test_what_is_remembered_is_what_would_be_made(
+    specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each edit, and after it is taken back, outputs are those of a run that remembers nothing."""
+    for name in FUSING:
+        (specs / "operators" / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / "specs/operators" / name, specs / "operators" / name)
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    monkeypatch.setattr(generate, "cache_folder", lambda: tmp_path / "cache")
+    before = run(specs, tmp_path / "out")
+    for number, (what, (file, old, new)) in enumerate(EDITS.items()):
+        path = specs / file
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1, what
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        after = run(specs, tmp_path / "out")
+        with monkeypatch.context() as forgetful:
+            forgetful.setattr(generate, "cache_folder", lambda: None)
+            assert run(specs, tmp_path / f"out{number}") == after, what
+        path.write_text(text, encoding="utf-8")
+        assert run(specs, tmp_path / "out") == before, what
+
+
+def test_nothing_is_taken_from_other_code(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    Memory(cache, "one", "specs").keep("parts", {"a": 1})
+    assert Memory(cache, "one", "specs").recall("parts") == {"a": 1}
+    assert Memory(cache, "two", "specs").recall("parts") == {}
+    assert Memory(cache, "one", "others").recall("parts") == {}
+    assert Memory().recall("parts") == {}
 
 
 def test_the_code_of_the_search_is_part_of_the_key_and_templates_are_not(

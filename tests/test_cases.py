@@ -144,7 +144,6 @@ def test_what_is_only_inferred_is_not_demanded(specs: Path) -> None:
     text = path.read_text(encoding="utf-8")
     rule = """  - id: output-sizes
     infer: OutputTensor.Sizes = IndicesTensor.Sizes
-    source: docs
 """
     assert rule in text
     path.write_text(

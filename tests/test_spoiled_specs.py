@@ -111,6 +111,7 @@ SPOILS = [
     Spoil("table-too-early", ELEMENTS, '  "2.1":\n', '  "2.0":\n', "support-level", '"2.0"'),
     Spoil("no-first-table", ELEMENTS, 'since: "2.1"', 'since: "2.0"', "support-incomplete", '"4.1":\n'),
     Spoil("no-row", ELEMENTS, "    - {tensors: [IndicesTensor], ranks: 4, types: [UINT32]}\n", "", "support-incomplete", '"2.1":\n', "IndicesTensor"),
+    Spoil("another-half", "enums.yaml", "      UINT32: {value: 3,", "      BFLOAT16: {value: 14, bits: 16, kind: float}\n      UINT32: {value: 3,", "duplicate-format", "16, kind: float}\n      UINT32", "FLOAT16 is of kind float with 16 bits, too"),
     Spoil("unknown-data-type", ELEMENTS, "types: [UINT32]", "types: [UINT23]", "unknown-type", "UINT23", "UINT32"),
     Spoil("row-tensor", ELEMENTS, "tensors: [IndicesTensor], ranks: 4", "tensors: [IndexTensor], ranks: 4", "unknown-name", "IndexTensor", "IndicesTensor"),
     Spoil("empty-range", ELEMENTS, "{tensors: [IndicesTensor], ranks: 1..8, types: [INT64, INT32, UINT64, UINT32]}\n  \"3.0\"", "{tensors: [IndicesTensor], ranks: 8..1, types: [INT64, INT32, UINT64, UINT32]}\n  \"3.0\"", "empty-range", "8..1"),

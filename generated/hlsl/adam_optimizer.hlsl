@@ -30,6 +30,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -42,9 +43,17 @@
 [[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_PARAMETERS_STORED> outputParametersTensor : register(u0);
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_FIRST_MOMENT_STORED> outputFirstMomentTensor : register(u1);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SECOND_MOMENT_STORED> outputSecondMomentTensor : register(u2);
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 inputParametersSizes[2];
     int4 inputParametersStrides[2];
     int4 inputFirstMomentSizes[2];
@@ -62,7 +71,6 @@
     int4 outputSecondMomentSizes[2];
     int4 outputSecondMomentStrides[2];
     int4 number[2];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -71,6 +79,13 @@
     float beta1;
     float epsilon;
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -1074,13 +1089,27 @@ REAL_VALUE Second(List at)
     return (((REAL_VALUE)beta2 * (REAL_VALUE)ReadInputSecondMoment(at)) + ((((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * (REAL_VALUE)ReadGradient(at)) * (REAL_VALUE)ReadGradient(at)));
 }
 
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
     const OUTPUT_PARAMETERS_VALUE entry0 = (OUTPUT_PARAMETERS_VALUE)RoundingOnce(((REAL_VALUE)ReadInputParameters(at) - ((Pace() * First(at)) / (Sqrt(Second(at)) + (REAL_VALUE)epsilon))), OUTPUT_PARAMETERS_BITS);
     const OUTPUT_FIRST_MOMENT_VALUE entry1 = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce(First(at), OUTPUT_FIRST_MOMENT_BITS);

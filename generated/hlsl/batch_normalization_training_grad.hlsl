@@ -15,6 +15,17 @@
 //              1 OutputGradientTensor
 //              2 OutputScaleGradientTensor
 //              3 OutputBiasGradientTensor
+//              4 OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, by rows, each shared by LANES threads, which meet in group memory
+// In pass 4 only; dimensions are merged where all tensors run through them in one step:
+//   VECTOR     elements of a row that are worked out together: 1, 2 or 4
+//   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
+//   X_OF_ROW   1 if a tensor that is read has one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it works with them, 1 or more
+//   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   LANES      a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
+//   KEPT_RANK  dimensions from one row to the next, 1 or more
+//   REDUCED_RANK  dimensions of a row, 1 or more
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -33,22 +44,91 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, in passes before 4, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<MEAN_STORED> meanTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<VARIANCE_STORED> varianceTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<SCALE_STORED> scaleTensor : register(t4);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_STORED> outputScaleGradientTensor : register(u1);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_STORED> outputBiasGradientTensor : register(u2);
+#if PASS == 4
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
+#else
+typedef INPUT_STORED InputBuffer;
+#endif
+#if PASS == 4
+typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientBuffer;
+#else
+typedef INPUT_GRADIENT_STORED InputGradientBuffer;
+#endif
+#if PASS == 4
+typedef vector<MEAN_STORED, MEAN_VECTOR> MeanBuffer;
+#else
+typedef MEAN_STORED MeanBuffer;
+#endif
+#if PASS == 4
+typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceBuffer;
+#else
+typedef VARIANCE_STORED VarianceBuffer;
+#endif
+#if PASS == 4
+typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
+#else
+typedef SCALE_STORED ScaleBuffer;
+#endif
+#if PASS == 4
+typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientBuffer;
+#else
+typedef OUTPUT_GRADIENT_STORED OutputGradientBuffer;
+#endif
+#if PASS == 4
+typedef vector<OUTPUT_SCALE_GRADIENT_STORED, OUTPUT_SCALE_GRADIENT_VECTOR> OutputScaleGradientBuffer;
+#else
+typedef OUTPUT_SCALE_GRADIENT_STORED OutputScaleGradientBuffer;
+#endif
+#if PASS == 4
+typedef vector<OUTPUT_BIAS_GRADIENT_STORED, OUTPUT_BIAS_GRADIENT_VECTOR> OutputBiasGradientBuffer;
+#else
+typedef OUTPUT_BIAS_GRADIENT_STORED OutputBiasGradientBuffer;
+#endif
+
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<InputGradientBuffer> inputGradientTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<MeanBuffer> meanTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<VarianceBuffer> varianceTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t4);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OutputGradientBuffer> outputGradientTensor : register(u0);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OutputScaleGradientBuffer> outputScaleGradientTensor : register(u1);
+[[vk::binding(7, 0)]] RWStructuredBuffer<OutputBiasGradientBuffer> outputBiasGradientTensor : register(u2);
 [[vk::binding(8, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
+#if PASS == 4
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint inputGradientStride;
+    uint meanStride;
+    uint varianceStride;
+    uint scaleStride;
+    uint outputGradientStride;
+    uint outputScaleGradientStride;
+    uint outputBiasGradientStride;
+};
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
+
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+#if PASS == 4
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -68,7 +148,49 @@
     int4 keptSlopeSizes[2];
     int4 keptTiltSizes[2];
     int4 extent[2];
-    int rank;  // entries of sizes
+    int keptSlopeFirst;
+    int keptTiltFirst;
+    float epsilon;
+    int product;
+    int product2;
+    uint rowCount;
+    uint rowVectors;
+    uint partVectors;  // of a part of a row
+    uint partCount;  // parts of a row
+    uint groupColumns;  // thread groups along x
+    uint inputStep;
+    uint inputGradientStep;
+    uint meanStep;
+    uint varianceStep;
+    uint scaleStep;
+    uint outputGradientStep;
+    uint outputScaleGradientStep;
+    uint outputBiasGradientStep;
+    uint reserved0;
+    uint reserved1;
+    Dimension keptLoops[KEPT_RANK];  // outermost first
+    Dimension rowLoops[REDUCED_RANK];
+#else
+    Dimension sizes[RANK];  // of the tensor that is written
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 inputGradientSizes[2];
+    int4 inputGradientStrides[2];
+    int4 meanSizes[2];
+    int4 meanStrides[2];
+    int4 varianceSizes[2];
+    int4 varianceStrides[2];
+    int4 scaleSizes[2];
+    int4 scaleStrides[2];
+    int4 outputGradientSizes[2];
+    int4 outputGradientStrides[2];
+    int4 outputScaleGradientSizes[2];
+    int4 outputScaleGradientStrides[2];
+    int4 outputBiasGradientSizes[2];
+    int4 outputBiasGradientStrides[2];
+    int4 keptSlopeSizes[2];
+    int4 keptTiltSizes[2];
+    int4 extent[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -76,7 +198,16 @@
     int keptTiltFirst;
     float epsilon;
     int product;
+    int product2;
+#endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -803,13 +934,435 @@ REAL_VALUE Count()
     return Convert(product, (REAL_VALUE)0);
 }
 
+#if PASS == 4
+struct RowPlace
+{
+    uint input;
+    uint inputGradient;
+    uint mean;
+    uint variance;
+    uint scale;
+    uint outputGradient;
+    uint outputScaleGradient;
+    uint outputBiasGradient;
+};
+
+// Where a row begins
+RowPlace LocateRow(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = KEPT_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint coordinate = item - rest * keptLoops[d].size;
+        place.input += coordinate * keptLoops[d].inputStride;
+        place.inputGradient += coordinate * keptLoops[d].inputGradientStride;
+        place.mean += coordinate * keptLoops[d].meanStride;
+        place.variance += coordinate * keptLoops[d].varianceStride;
+        place.scale += coordinate * keptLoops[d].scaleStride;
+        place.outputGradient += coordinate * keptLoops[d].outputGradientStride;
+        place.outputScaleGradient += coordinate * keptLoops[d].outputScaleGradientStride;
+        place.outputBiasGradient += coordinate * keptLoops[d].outputBiasGradientStride;
+        item = rest;
+    }
+    return place;
+}
+
+// Where a vector lies in a row
+RowPlace LocateVector(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = REDUCED_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint coordinate = item - rest * rowLoops[d].size;
+        place.input += coordinate * rowLoops[d].inputStride;
+        place.inputGradient += coordinate * rowLoops[d].inputGradientStride;
+        place.mean += coordinate * rowLoops[d].meanStride;
+        place.variance += coordinate * rowLoops[d].varianceStride;
+        place.scale += coordinate * rowLoops[d].scaleStride;
+        place.outputGradient += coordinate * rowLoops[d].outputGradientStride;
+        place.outputScaleGradient += coordinate * rowLoops[d].outputScaleGradientStride;
+        place.outputBiasGradient += coordinate * rowLoops[d].outputBiasGradientStride;
+        item = rest;
+    }
+    return place;
+}
+
+void LoadInputElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_VECTOR > 1
+    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputTensor[offset + k * inputStep];
+#endif
+}
+
+void LoadInputGradientElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_GRADIENT_VECTOR > 1
+    const InputGradientBuffer found = inputGradientTensor[offset / INPUT_GRADIENT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputGradientTensor[offset + k * inputGradientStep];
+#endif
+}
+
+void LoadMeanElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if MEAN_VECTOR > 1
+    const MeanBuffer found = meanTensor[offset / MEAN_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)meanTensor[offset + k * meanStep];
+#endif
+}
+
+void LoadVarianceElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if VARIANCE_VECTOR > 1
+    const VarianceBuffer found = varianceTensor[offset / VARIANCE_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)varianceTensor[offset + k * varianceStep];
+#endif
+}
+
+void LoadScaleElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if SCALE_VECTOR > 1
+    const ScaleBuffer found = scaleTensor[offset / SCALE_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)scaleTensor[offset + k * scaleStep];
+#endif
+}
+
+void StoreOutputGradientElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_GRADIENT_VECTOR > 1
+    OutputGradientBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_GRADIENT_STORED)elements[k];
+    outputGradientTensor[offset / OUTPUT_GRADIENT_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputGradientTensor[offset + k * outputGradientStep] = (OUTPUT_GRADIENT_STORED)elements[k];
+#endif
+}
+
+groupshared float rowMemory[NUM_THREADS];
+
+// The sum of what the threads of a row have, the same for all of them and in the same order every time: by sixteens
+float JoinRow(float value, uint thread, uint lane)
+{
+#if LANES > 1
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint few = min(LANES, 16);
+    const uint start = thread - lane % few * step;
+    uint other;
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < few; other++)
+        value += rowMemory[start + other * step];
+    GroupMemoryBarrierWithGroupSync();
+#if LANES > 16
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < LANES / few; other++)
+        value += rowMemory[thread - lane * step + other * few * step];
+    GroupMemoryBarrierWithGroupSync();
+#endif
+#endif
+    return value;
+}
+
+#define OVER_ELEMENTS [unroll]
+
+// A group works on several rows, or on a part of each of them
+void WorkOnRows(uint number, uint thread)
+{
+    const uint columns = NUM_THREADS / LANES;  // rows that a group works on
+    const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
+    const uint start = number % partCount * partVectors + lane, end = min((number % partCount + 1) * partVectors, rowVectors);
+    uint u, k, item;
+
+    // What a whole row has but one of
+    float inputOfRow = 0;
+#if INPUT_PRESENT && INPUT_OF_ROW
+    {
+        float found[VECTOR];
+        LoadInputElements(row.input, found);
+        inputOfRow = found[0];
+    }
+#endif
+    float inputGradientOfRow = 0;
+#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_OF_ROW
+    {
+        float found[VECTOR];
+        LoadInputGradientElements(row.inputGradient, found);
+        inputGradientOfRow = found[0];
+    }
+#endif
+    float meanOfRow = 0;
+#if MEAN_PRESENT && MEAN_OF_ROW
+    {
+        float found[VECTOR];
+        LoadMeanElements(row.mean, found);
+        meanOfRow = found[0];
+    }
+#endif
+    float varianceOfRow = 0;
+#if VARIANCE_PRESENT
+    {
+        float found[VECTOR];
+        LoadVarianceElements(row.variance, found);
+        varianceOfRow = found[0];
+    }
+#endif
+    float scaleOfRow = 0;
+#if SCALE_PRESENT && SCALE_OF_ROW
+    {
+        float found[VECTOR];
+        LoadScaleElements(row.scale, found);
+        scaleOfRow = found[0];
+    }
+#endif
+
+    float inputBlock[UNROLL][VECTOR];
+    float inputGradientBlock[UNROLL][VECTOR];
+#if WHOLE
+    [unroll]
+    for (u = 0; u < UNROLL; u++)
+    {
+        const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
+        LoadInputElements(row.input + place.input, inputBlock[u]);
+        LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
+
+    }
+#endif
+
+    float total0 = 0;
+    float total1 = 0;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+#if !WHOLE
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
+
+        }
+#endif
+        float total0OfBlock = 0;
+        float total1OfBlock = 0;
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                #if !MEAN_OF_ROW
+                float meanSpread[VECTOR];
+                LoadMeanElements(row.mean + place.mean, meanSpread);
+                #endif
+                #if !VARIANCE_OF_ROW
+                float varianceSpread[VECTOR];
+                LoadVarianceElements(row.variance + place.variance, varianceSpread);
+                #endif
+                #if !SCALE_OF_ROW
+                float scaleSpread[VECTOR];
+                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                #endif
+
+                [unroll]
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+                    const float inputGradientElement = inputGradientBlock[u][k];
+
+                    #if MEAN_OF_ROW
+                    const float meanElement = meanOfRow;
+                    #else
+                    const float meanElement = meanSpread[k];
+                    #endif
+                    #if VARIANCE_OF_ROW
+                    const float varianceElement = varianceOfRow;
+                    #else
+                    const float varianceElement = varianceSpread[k];
+                    #endif
+                    #if SCALE_OF_ROW
+                    const float scaleElement = scaleOfRow;
+                    #else
+                    const float scaleElement = scaleSpread[k];
+                    #endif
+
+                    total0OfBlock += inputGradientElement;
+                    total1OfBlock += (inputGradientElement * (inputElement - meanElement));
+                }
+            }
+        }
+        total0 += total0OfBlock;
+        total1 += total1OfBlock;
+    }
+    total0 = JoinRow(total0, thread, lane);
+    total1 = JoinRow(total1, thread, lane);
+    const float rowSlope = total0;
+    const float rowTilt = total1;
+    const float ofRow0 = (rowSlope / Convert(product2, (REAL_VALUE)0));
+
+    if (own >= rowCount)
+        return;
+#if OUTPUT_SCALE_GRADIENT_PRESENT
+    if (lane == 0)
+        outputScaleGradientTensor[row.outputScaleGradient] = (OUTPUT_SCALE_GRADIENT_STORED)(OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce((rowTilt * ((REAL_VALUE)1.0f / Sqrt((varianceOfRow + (REAL_VALUE)epsilon)))), OUTPUT_SCALE_GRADIENT_BITS);
+#endif
+#if OUTPUT_BIAS_GRADIENT_PRESENT
+    if (lane == 0)
+        outputBiasGradientTensor[row.outputBiasGradient] = (OUTPUT_BIAS_GRADIENT_STORED)(OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS);
+#endif
+#if VARIANCE_OF_ROW
+    float part0OfRow;
+    {
+        const float varianceElement = varianceOfRow;
+        part0OfRow = Sqrt((varianceElement + (REAL_VALUE)epsilon));
+    }
+#endif
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+#if !WHOLE
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
+
+#endif
+        }
+        OVER_ELEMENTS
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                #if !MEAN_OF_ROW
+                float meanSpread[VECTOR];
+                LoadMeanElements(row.mean + place.mean, meanSpread);
+                #endif
+                #if !VARIANCE_OF_ROW
+                float varianceSpread[VECTOR];
+                LoadVarianceElements(row.variance + place.variance, varianceSpread);
+                #endif
+                #if !SCALE_OF_ROW
+                float scaleSpread[VECTOR];
+                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                #endif
+
+                float outputGradientValues[VECTOR];
+                OVER_ELEMENTS
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+                    const float inputGradientElement = inputGradientBlock[u][k];
+
+                    #if MEAN_OF_ROW
+                    const float meanElement = meanOfRow;
+                    #else
+                    const float meanElement = meanSpread[k];
+                    #endif
+                    #if VARIANCE_OF_ROW
+                    const float varianceElement = varianceOfRow;
+                    #else
+                    const float varianceElement = varianceSpread[k];
+                    #endif
+                    #if SCALE_OF_ROW
+                    const float scaleElement = scaleOfRow;
+                    #else
+                    const float scaleElement = scaleSpread[k];
+                    #endif
+
+#if VARIANCE_OF_ROW
+                    const float part0 = part0OfRow;
+#else
+                    const float part0 = Sqrt((varianceElement + (REAL_VALUE)epsilon));
+#endif
+                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)RoundingOnce(((scaleElement * ((REAL_VALUE)1.0f / part0)) * ((inputGradientElement - ofRow0) - ((((inputElement - meanElement) * rowTilt) / Convert(product2, (REAL_VALUE)0)) / (varianceElement + (REAL_VALUE)epsilon)))), OUTPUT_GRADIENT_BITS);
+                }
+#if OUTPUT_GRADIENT_PRESENT
+                StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);
+#endif
+            }
+        }
+    }
+}
+#endif
+
+#if PASS != 4
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 4
+    WorkOnRows(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Slope, Tilt
     WriteKeptSlope(first + item, SumOf(at));
     WriteKeptTilt(first + item, SumOf2(at));
@@ -819,5 +1372,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce((ReadKeptTilt(at) * Rate(at)), OUTPUT_SCALE_GRADIENT_BITS));
 #elif PASS == 3  // OutputBiasGradientTensor
     WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS));
+#endif
 #endif
 }

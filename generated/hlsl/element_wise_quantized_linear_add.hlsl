@@ -34,6 +34,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -47,9 +48,17 @@
 [[vk::binding(6, 0)]] StructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t7);
 [[vk::binding(8, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 aScaleSizes[2];
@@ -68,11 +77,17 @@
     int4 outputZeroPointStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -831,13 +846,27 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput((RoundEven(Divide(x, scale)) + Convert(point_, (REAL_VALUE)0)));
 }
 
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)Coded((Real(at) + Real2(at)), Pick5(0, 0), Zero3(0, 0)));
 #endif

@@ -29,6 +29,12 @@
 //   THREAD_COLUMNS  its columns of these, in fours
 //   TILES_WALKED  rows of tiles that are walked together
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
+//   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
+//              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
+//     X_VECTOR   is 1, 2, 4 or 8
+//     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
+//     WAVE_COLUMNS  its columns of these, likewise
+//     AHEAD      tiles that are read before they are used, 1 or 2
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -62,25 +68,41 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
+//   RANK       dimensions of what is written, in passes before 2, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-#if PASS >= 2
+#if PASS == 2 && MATRIX_UNITS
+#if LEFT_VECTOR == 1
+typedef uint16_t LeftBuffer;
+#else
+typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;
+#endif
+#if RIGHT_VECTOR == 1
+typedef uint16_t RightBuffer;
+#else
+typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;
+#endif
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef uint4 ScratchBuffer;
+#elif PASS >= 2
 typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef uint ScratchBuffer;
 #else
 typedef A_STORED LeftBuffer;
 typedef B_STORED RightBuffer;
 typedef OUTPUT_STORED OutputBuffer;
+typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<C_STORED> cTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-[[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+[[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
 struct Activation
 {
@@ -88,6 +110,14 @@ struct Activation
     float parameter0;
     float parameter1;
     int reserved;
+};
+
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
 };
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
@@ -127,7 +157,7 @@ struct Activation
     int k2;
     float beta;
 #else
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 aSizes[2];
     int4 aStrides[2];
     int4 bSizes[2];
@@ -138,7 +168,6 @@ struct Activation
     int4 outputStrides[2];
     int4 keptProductSizes[2];
     Activation activations[ACTIVATION_COUNT];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -152,6 +181,13 @@ struct Activation
     float beta;
 #endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -900,6 +936,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
         offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
     StoreOutput(offset, entry);
 }
+#if PASS < 2
 
 REAL_VALUE ReadKeptProduct(List at)
 {
@@ -930,6 +967,7 @@ void WriteKeptProduct(uint number, REAL_VALUE entry)
     scratch[place] = asuint(entry);
 #endif
 }
+#endif
 
 // What a fused activation makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
@@ -1158,6 +1196,7 @@ uint PartOf(uint part, uint number, uint y, uint x)
     return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
 }
 
+#if PASS == 3
 // The last pass: a thread adds up the parts of one sum, in order
 void AddParts(uint item)
 {
@@ -1173,7 +1212,324 @@ void AddParts(uint item)
     outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
 }
 #endif
-#if PASS == 2
+#endif
+#if PASS == 2 && MATRIX_UNITS
+
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
+// columns, and a use
+typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 3> OfWave;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
+[[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
+
+// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+#define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
+#define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
+[[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+
+static const uint leftAcross = LEFT_ALONG ? TILE_DEPTH : TILE_ROWS;  // neighbours
+static const uint leftPitch = leftAcross / 8 + 1;  // one more, against bank conflicts
+static const uint leftLines = LEFT_ALONG ? TILE_ROWS : TILE_DEPTH;
+static const uint leftEights = leftLines * leftAcross / 8;
+static const uint leftEach = (leftEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftPieces = 8 / LEFT_VECTOR;  // reads of eight neighbours
+
+// Eight halves out of what was read
+uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
+{
+#if LEFT_VECTOR == 8
+    return next[number];
+#else
+    uint4 eight;
+    [unroll]
+    for (uint i = 0; i < 4; i++)
+#if LEFT_VECTOR == 1
+        eight[i] = (uint)next[number * 8 + i * 2] | (uint)next[number * 8 + i * 2 + 1] << 16;
+#else
+        eight[i] = next[number * leftPieces + i / (LEFT_VECTOR / 2)][i % (LEFT_VECTOR / 2)];
+#endif
+    return eight;
+#endif
+}
+
+static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // neighbours
+static const uint rightPitch = rightAcross / 8 + 1;  // one more, against bank conflicts
+static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
+static const uint rightEights = rightLines * rightAcross / 8;
+static const uint rightEach = (rightEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightPieces = 8 / RIGHT_VECTOR;  // reads of eight neighbours
+
+// Eight halves out of what was read
+uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
+{
+#if RIGHT_VECTOR == 8
+    return next[number];
+#else
+    uint4 eight;
+    [unroll]
+    for (uint i = 0; i < 4; i++)
+#if RIGHT_VECTOR == 1
+        eight[i] = (uint)next[number * 8 + i * 2] | (uint)next[number * 8 + i * 2 + 1] << 16;
+#else
+        eight[i] = next[number * rightPieces + i / (RIGHT_VECTOR / 2)][i % (RIGHT_VECTOR / 2)];
+#endif
+    return eight;
+#endif
+}
+
+// Group memory: a tile of each factor, and after all products 16 x 16 sums of each wave
+static const uint rightStart = leftLines * leftPitch;
+static const uint tilesSize = rightStart + rightLines * rightPitch;
+static const uint sumPitch = 5;
+static const uint sumSize = NUM_THREADS / 32 * 16 * sumPitch;
+groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach * leftPieces; i++)
+    {
+        const uint number = thread + i / leftPieces * NUM_THREADS;
+        const uint row = number / (leftAcross / 8);
+        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
+        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (LeftBuffer)0;
+        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
+            next[i] = aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+    }
+}
+
+void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = LeftEight(next, i);
+        if (leftEights % NUM_THREADS == 0 || number < leftEights)
+            StoreShared(tiles[0 + number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
+    }
+}
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightBuffer next[rightEach * rightPieces])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < rightEach * rightPieces; i++)
+    {
+        const uint number = thread + i / rightPieces * NUM_THREADS;
+        const uint row = number / (rightAcross / 8);
+        const uint across = number % (rightAcross / 8) * 8 + i % rightPieces * RIGHT_VECTOR;
+        const uint2 place = RIGHT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (RightBuffer)0;
+        if ((rightEights % NUM_THREADS == 0 || number < rightEights) && place.x < matrixColumns && place.y < end)
+            next[i] = bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+    }
+}
+
+void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = RightEight(next, i);
+        if (rightEights % NUM_THREADS == 0 || number < rightEights)
+            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight, NON_PRIVATE);
+    }
+}
+
+// Where four neighbours along the first row of a matrix are in the output
+struct Four
+{
+    List places[4];
+    uint offsets[4 / OUTPUT_VECTOR];
+};
+
+Four FourAt(uint number, uint x)
+{
+    Four four;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+        four.places[e] = PlaceOf(number, 0, x + e);
+    [unroll]
+    for (e = 0; e < 4 / OUTPUT_VECTOR; e++)
+        four.offsets[e] = OffsetOf(four.places[e]);
+    return four;
+}
+
+// Stores four neighbours along a row: elements, or parts of their sums
+void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
+{
+    if (y >= matrixRows || x >= matrixColumns)
+        return;
+#if IN_PARTS
+    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
+#else
+    vector<OUTPUT_VALUE, 4> elements;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+    {
+        four.places[e].entries[ROW_AXIS] += (int)y;
+        elements[e] = Finished(four.places[e], totals[e]);
+    }
+    const uint down = y * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+#if OUTPUT_VECTOR == 4
+    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
+#else
+    [unroll]
+    for (e = 0; e < 4; e++)
+        if (x + e < matrixColumns)
+            outputTensor[four.offsets[e] + down] = (OUTPUT_STORED)elements[e];
+#endif
+#endif
+}
+
+// Adds the products of a tile to the sums of a wave
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+{
+    [unroll]
+    for (uint k = 0; k < TILE_DEPTH; k += 16)
+    {
+        LeftMatrix a[WAVE_ROWS / 16];
+        uint i;
+        [unroll]
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+#if LEFT_ALONG
+            a[i] = LoadLeft(tiles[(waveTop + i * 16) * leftPitch + k / 8], 0, leftPitch, NON_PRIVATE);
+#else
+            a[i] = LoadLeft(tiles[k * leftPitch + (waveTop + i * 16) / 8], 1, leftPitch, NON_PRIVATE);
+#endif
+        [unroll]
+        for (uint j = 0; j < WAVE_COLUMNS / 16; j++)
+        {
+#if RIGHT_ALONG
+            const RightMatrix b = LoadRight(tiles[rightStart + (waveLeft + j * 16) * rightPitch + k / 8], 1, rightPitch, NON_PRIVATE);
+#else
+            const RightMatrix b = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch, NON_PRIVATE);
+#endif
+            [unroll]
+            for (i = 0; i < WAVE_ROWS / 16; i++)
+                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
+        }
+    }
+}
+
+// A tile, or a part of its sums; each wave works out a block of it. A tile of the factors passes through registers into group
+// memory, and the next ones are read while this one is used.
+void Contract(uint item, uint thread)
+{
+    const uint lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // waves need not have neighbours
+    const uint tileCount = tilesDown * tilesAcross;
+    if (item >= tileCount * matrices * parts)
+        return;
+    const uint tile = item % tileCount;
+    const uint number = item / tileCount % matrices;
+    const uint part = item / tileCount / matrices;
+
+    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    const uint span = TILES_WALKED * tilesAcross;
+    const uint firstDown = tile / span * TILES_WALKED;
+    const uint high = min(tilesDown - firstDown, TILES_WALKED);
+    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
+    const uint left = tile % span / high * TILE_COLUMNS;
+
+    const List at = PlaceOf(number, 0, 0);
+    uint leftBase = 0, rightBase = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+    {
+        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
+        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
+    }
+
+    const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
+    const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
+    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
+    uint i, j;
+    [unroll]
+    for (i = 0; i < WAVE_ROWS / 16; i++)
+        [unroll]
+        for (j = 0; j < WAVE_COLUMNS / 16; j++)
+            totals[i][j] = Filled(0.0f);
+
+    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    uint ahead;
+    LeftBuffer nextLeft[AHEAD][leftEach * leftPieces];
+    RightBuffer nextRight[AHEAD][rightEach * rightPieces];
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+    {
+        FetchLeft(thread, leftBase, top, begin + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+        FetchRight(thread, rightBase, left, begin + ahead * TILE_DEPTH, end, nextRight[ahead]);
+    }
+    PutLeft(thread, nextLeft[0]);
+    PutRight(thread, nextRight[0]);
+    ControlBarrier(2, 2, EXCHANGED);
+    [loop]
+    for (uint product = begin + AHEAD * TILE_DEPTH;; product += AHEAD * TILE_DEPTH)
+    {
+        [unroll]
+        for (ahead = 0; ahead < AHEAD; ahead++)
+        {
+            FetchLeft(thread, leftBase, top, product + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+            FetchRight(thread, rightBase, left, product + ahead * TILE_DEPTH, end, nextRight[ahead]);
+            MultiplyTile(waveTop, waveLeft, totals);
+            if (ahead + 1 < AHEAD || product < end)
+            {
+                ControlBarrier(2, 2, EXCHANGED);
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD]);
+                PutRight(thread, nextRight[(ahead + 1) % AHEAD]);
+                ControlBarrier(2, 2, EXCHANGED);
+            }
+        }
+        if (product >= end)
+            break;
+    }
+
+    // Sums pass through a wave's own part of group memory, 16 x 16 at a time.
+    const uint own = wave * 16 * sumPitch;
+    ControlBarrier(2, 2, EXCHANGED);
+    [unroll]
+    for (j = 0; j < WAVE_COLUMNS / 16; j++)
+    {
+        const uint x = left + waveLeft + j * 16 + lane % 4 * 4;
+        const Four four = FourAt(number, x);
+        [unroll]
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+        {
+            ControlBarrier(3, 3, EXCHANGED);
+            StoreSums(tiles[own], totals[i][j], 0, sumPitch, NON_PRIVATE);
+            ControlBarrier(3, 3, EXCHANGED);
+            [unroll]
+            for (uint n = 0; n < 2; n++)
+            {
+                const uint y = n * 8 + lane / 4;
+                const float4 sums = asfloat(LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE));
+                StoreFour(part, number, top + waveTop + i * 16 + y, x, four, sums);
+            }
+        }
+    }
+}
+#elif PASS == 2
 
 typedef vector<float, LEFT_VECTOR> LeftVector;
 static const uint leftLines = TILE_ROWS;
@@ -1343,12 +1699,12 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 // A tile of the factors passes through registers into group memory, and the next is read while this one is used.
 void Contract(uint item, uint thread)
 {
-    const uint tiles = tilesDown * tilesAcross;
-    if (item >= tiles * matrices * parts)
+    const uint tileCount = tilesDown * tilesAcross;
+    if (item >= tileCount * matrices * parts)
         return;
-    const uint tile = item % tiles;
-    const uint number = item / tiles % matrices;
-    const uint part = item / tiles / matrices;
+    const uint tile = item % tileCount;
+    const uint number = item / tileCount % matrices;
+    const uint part = item / tileCount / matrices;
 
     // Some rows of tiles are walked together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
@@ -1437,6 +1793,28 @@ void Contract(uint item, uint thread)
 }
 #endif
 
+#if PASS < 2
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
+#if PASS == 2 && MATRIX_UNITS
+[[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
+[[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
+[[vk::ext_capability(5345)]]  // VulkanMemoryModel
+[[vk::ext_capability(9)]]     // Float16
+#endif
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -1448,7 +1826,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Product
     WriteKeptProduct(first + item, (((REAL_VALUE)alpha * SumOf(at)) + (Chosen3(at))));
 #elif PASS == 1  // OutputTensor

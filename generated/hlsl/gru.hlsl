@@ -53,6 +53,7 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -75,9 +76,17 @@ struct Activation
     int reserved;
 };
 
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 weightSizes[2];
@@ -102,7 +111,6 @@ struct Activation
     int4 number2[2];
     int4 sequenceLength2[2];
     Activation activations[ACTIVATION_COUNT];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -116,6 +124,13 @@ struct Activation
     int functionCount;
     int linearBeforeReset;
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -1412,13 +1427,27 @@ REAL_VALUE Chosen4(List at)
     return (REAL_VALUE)0.0f;
 }
 
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Fed
     WriteKeptFed(first + item, (SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3))));
 #elif PASS == 1  // Reset

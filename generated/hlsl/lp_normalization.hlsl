@@ -13,6 +13,17 @@
 //   PASS       what is written:
 //              0 Norm
 //              1 OutputTensor
+//              2 OutputTensor, by rows, each shared by LANES threads, which meet in group memory
+// In pass 2 only; dimensions are merged where all tensors run through them in one step:
+//   VECTOR     elements of a row that are worked out together: 1, 2 or 4
+//   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
+//   X_OF_ROW   1 if a tensor that is read has one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it works with them, 1 or more
+//   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   LANES      a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
+//   KEPT_RANK  dimensions from one row to the next, 1 or more
+//   REDUCED_RANK  dimensions of a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -25,23 +36,79 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, in passes before 2, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+#if PASS == 2
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
+#else
+typedef INPUT_STORED InputBuffer;
+#endif
+#if PASS == 2
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+#if PASS == 2
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint outputStride;
+    uint reserved0;
+    uint reserved1;
+};
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
+
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+#if PASS == 2
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptNormSizes[2];
     int4 extent[2];
-    int rank;  // entries of sizes
+    int keptNormFirst;
+    int isNumber;
+    int axis;
+    float epsilon;
+    uint rowCount;
+    uint rowVectors;
+    uint partVectors;  // of a part of a row
+    uint partCount;  // parts of a row
+    uint groupColumns;  // thread groups along x
+    uint inputStep;
+    uint outputStep;
+    uint reserved0;
+    Dimension keptLoops[KEPT_RANK];  // outermost first
+    Dimension rowLoops[REDUCED_RANK];
+#else
+    Dimension sizes[RANK];  // of the tensor that is written
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 keptNormSizes[2];
+    int4 extent[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -49,7 +116,15 @@
     int isNumber;
     int axis;
     float epsilon;
+#endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -584,16 +659,246 @@ List Here(List at)
     return Entries2(at);
 }
 
+#if PASS == 2
+struct RowPlace
+{
+    uint input;
+    uint output;
+};
+
+// Where a row begins
+RowPlace LocateRow(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = KEPT_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint coordinate = item - rest * keptLoops[d].size;
+        place.input += coordinate * keptLoops[d].inputStride;
+        place.output += coordinate * keptLoops[d].outputStride;
+        item = rest;
+    }
+    return place;
+}
+
+// Where a vector lies in a row
+RowPlace LocateVector(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = REDUCED_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint coordinate = item - rest * rowLoops[d].size;
+        place.input += coordinate * rowLoops[d].inputStride;
+        place.output += coordinate * rowLoops[d].outputStride;
+        item = rest;
+    }
+    return place;
+}
+
+void LoadInputElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_VECTOR > 1
+    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputTensor[offset + k * inputStep];
+#endif
+}
+
+void StoreOutputElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_VECTOR > 1
+    OutputBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_STORED)elements[k];
+    outputTensor[offset / OUTPUT_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)elements[k];
+#endif
+}
+
+groupshared float rowMemory[NUM_THREADS];
+
+// The sum of what the threads of a row have, the same for all of them and in the same order every time: by sixteens
+float JoinRow(float value, uint thread, uint lane)
+{
+#if LANES > 1
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint few = min(LANES, 16);
+    const uint start = thread - lane % few * step;
+    uint other;
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < few; other++)
+        value += rowMemory[start + other * step];
+    GroupMemoryBarrierWithGroupSync();
+#if LANES > 16
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < LANES / few; other++)
+        value += rowMemory[thread - lane * step + other * few * step];
+    GroupMemoryBarrierWithGroupSync();
+#endif
+#endif
+    return value;
+}
+
+#define OVER_ELEMENTS [unroll]
+
+// A group works on several rows, or on a part of each of them
+void WorkOnRows(uint number, uint thread)
+{
+    const uint columns = NUM_THREADS / LANES;  // rows that a group works on
+    const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
+    const uint start = number % partCount * partVectors + lane, end = min((number % partCount + 1) * partVectors, rowVectors);
+    uint u, k, item;
+
+    // What a whole row has but one of
+    float inputOfRow = 0;
+#if INPUT_PRESENT && INPUT_OF_ROW
+    {
+        float found[VECTOR];
+        LoadInputElements(row.input, found);
+        inputOfRow = found[0];
+    }
+#endif
+
+    float inputBlock[UNROLL][VECTOR];
+#if WHOLE
+    [unroll]
+    for (u = 0; u < UNROLL; u++)
+    {
+        const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
+        LoadInputElements(row.input + place.input, inputBlock[u]);
+
+    }
+#endif
+
+    float total0 = 0;
+    float total1 = 0;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+#if !WHOLE
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+
+        }
+#endif
+        float total0OfBlock = 0;
+        float total1OfBlock = 0;
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                [unroll]
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+
+                    
+                    total0OfBlock += Abs(inputElement);
+                    total1OfBlock += (inputElement * inputElement);
+                }
+            }
+        }
+        total0 += total0OfBlock;
+        total1 += total1OfBlock;
+    }
+    total0 = JoinRow(total0, thread, lane);
+    total1 = JoinRow(total1, thread, lane);
+    const float rowNorm = (((isNumber != 0) ? total0 : Sqrt(total1)));
+    const float ofRow0 = Max(rowNorm, (REAL_VALUE)epsilon);
+
+    if (own >= rowCount)
+        return;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+#if !WHOLE
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+
+#endif
+        }
+        OVER_ELEMENTS
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                
+                float outputValues[VECTOR];
+                OVER_ELEMENTS
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+
+                    
+                    outputValues[k] = (OUTPUT_VALUE)RoundingOnce((inputElement / ofRow0), OUTPUT_BITS);
+                }
+#if OUTPUT_PRESENT
+                StoreOutputElements(row.output + place.output, outputValues);
+#endif
+            }
+        }
+    }
+}
+#endif
+
+#if PASS != 2
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 2
+    WorkOnRows(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Norm
     WriteKeptNorm(first + item, (Chosen(at)));
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(((REAL_VALUE)ReadInput(at) / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon)), OUTPUT_BITS));
+#endif
 #endif
 }

@@ -39,6 +39,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -59,8 +60,16 @@ typedef INPUT_STORED WindowBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
@@ -87,7 +96,7 @@ typedef OUTPUT_STORED OutputBuffer;
     uint groupColumns;  // thread groups along x
     int p;
 #else
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -96,13 +105,19 @@ typedef OUTPUT_STORED OutputBuffer;
     int4 startPadding[2];
     int4 spatial[2];
     int4 windowSize[2];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int p;
 #endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -1228,6 +1243,22 @@ void FoldTogether(uint group, uint thread)
 #endif
 #endif
 
+#if PASS < 1
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -1241,7 +1272,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Pow(SumOf(at), ((REAL_VALUE)1.0f / Convert(p, (REAL_VALUE)0))), OUTPUT_BITS));
 #endif

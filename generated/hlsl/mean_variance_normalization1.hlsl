@@ -13,6 +13,17 @@
 //   PASS       what is written:
 //              0 Mean, Centre, Variance
 //              1 OutputTensor
+//              2 OutputTensor, by rows, each shared by LANES threads, which meet in group memory
+// In pass 2 only; dimensions are merged where all tensors run through them in one step:
+//   VECTOR     elements of a row that are worked out together: 1, 2 or 4
+//   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
+//   X_OF_ROW   1 if a tensor that is read has one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it works with them, 1 or more
+//   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   LANES      a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
+//   KEPT_RANK  dimensions from one row to the next, 1 or more
+//   REDUCED_RANK  dimensions of a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -46,14 +57,37 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
+//   RANK       dimensions of what is written, in passes before 2, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<SCALE_STORED> scaleTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+#if PASS == 2
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
+#else
+typedef INPUT_STORED InputBuffer;
+#endif
+#if PASS == 2
+typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
+#else
+typedef SCALE_STORED ScaleBuffer;
+#endif
+#if PASS == 2
+typedef vector<BIAS_STORED, BIAS_VECTOR> BiasBuffer;
+#else
+typedef BIAS_STORED BiasBuffer;
+#endif
+#if PASS == 2
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<BiasBuffer> biasTensor : register(t2);
+[[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
 struct Activation
@@ -64,9 +98,31 @@ struct Activation
     int reserved;
 };
 
+#if PASS == 2
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint scaleStride;
+    uint biasStride;
+    uint outputStride;
+};
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
+
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+#if PASS == 2
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 scaleSizes[2];
@@ -81,7 +137,44 @@ struct Activation
     int4 axes[2];
     int4 extent[2];
     Activation activations[ACTIVATION_COUNT];
-    int rank;  // entries of sizes
+    int keptMeanFirst;
+    int keptCentreFirst;
+    int keptVarianceFirst;
+    int len;
+    int product;
+    int normalizeVariance;
+    float epsilon;
+    int product2;
+    uint rowCount;
+    uint rowVectors;
+    uint partVectors;  // of a part of a row
+    uint partCount;  // parts of a row
+    uint groupColumns;  // thread groups along x
+    uint inputStep;
+    uint scaleStep;
+    uint biasStep;
+    uint outputStep;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+    Dimension keptLoops[KEPT_RANK];  // outermost first
+    Dimension rowLoops[REDUCED_RANK];
+#else
+    Dimension sizes[RANK];  // of the tensor that is written
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 scaleSizes[2];
+    int4 scaleStrides[2];
+    int4 biasSizes[2];
+    int4 biasStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 keptMeanSizes[2];
+    int4 keptCentreSizes[2];
+    int4 keptVarianceSizes[2];
+    int4 axes[2];
+    int4 extent[2];
+    Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -92,7 +185,16 @@ struct Activation
     int product;
     int normalizeVariance;
     float epsilon;
+    int product2;
+#endif
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -1245,18 +1347,391 @@ REAL_VALUE Bias(List at)
     return (REAL_VALUE)0.0f;
 }
 
+#if PASS == 2
+struct RowPlace
+{
+    uint input;
+    uint scale;
+    uint bias;
+    uint output;
+};
+
+// Where a row begins
+RowPlace LocateRow(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = KEPT_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint coordinate = item - rest * keptLoops[d].size;
+        place.input += coordinate * keptLoops[d].inputStride;
+        place.scale += coordinate * keptLoops[d].scaleStride;
+        place.bias += coordinate * keptLoops[d].biasStride;
+        place.output += coordinate * keptLoops[d].outputStride;
+        item = rest;
+    }
+    return place;
+}
+
+// Where a vector lies in a row
+RowPlace LocateVector(uint item)
+{
+    RowPlace place = (RowPlace)0;
+    [unroll]
+    for (int d = REDUCED_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint coordinate = item - rest * rowLoops[d].size;
+        place.input += coordinate * rowLoops[d].inputStride;
+        place.scale += coordinate * rowLoops[d].scaleStride;
+        place.bias += coordinate * rowLoops[d].biasStride;
+        place.output += coordinate * rowLoops[d].outputStride;
+        item = rest;
+    }
+    return place;
+}
+
+void LoadInputElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_VECTOR > 1
+    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)inputTensor[offset + k * inputStep];
+#endif
+}
+
+void LoadScaleElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if SCALE_VECTOR > 1
+    const ScaleBuffer found = scaleTensor[offset / SCALE_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)scaleTensor[offset + k * scaleStep];
+#endif
+}
+
+void LoadBiasElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if BIAS_VECTOR > 1
+    const BiasBuffer found = biasTensor[offset / BIAS_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)biasTensor[offset + k * biasStep];
+#endif
+}
+
+void StoreOutputElements(uint offset, float elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_VECTOR > 1
+    OutputBuffer stored;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_STORED)elements[k];
+    outputTensor[offset / OUTPUT_VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)elements[k];
+#endif
+}
+
+groupshared float rowMemory[NUM_THREADS];
+
+// The sum of what the threads of a row have, the same for all of them and in the same order every time: by sixteens
+float JoinRow(float value, uint thread, uint lane)
+{
+#if LANES > 1
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint few = min(LANES, 16);
+    const uint start = thread - lane % few * step;
+    uint other;
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < few; other++)
+        value += rowMemory[start + other * step];
+    GroupMemoryBarrierWithGroupSync();
+#if LANES > 16
+    rowMemory[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    value = 0;
+    [unroll]
+    for (other = 0; other < LANES / few; other++)
+        value += rowMemory[thread - lane * step + other * few * step];
+    GroupMemoryBarrierWithGroupSync();
+#endif
+#endif
+    return value;
+}
+
+#if ACTIVATION_KINDS
+#define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+#else
+#define OVER_ELEMENTS [unroll]
+#endif
+
+// A group works on several rows, or on a part of each of them
+void WorkOnRows(uint number, uint thread)
+{
+    const uint columns = NUM_THREADS / LANES;  // rows that a group works on
+    const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
+    const uint start = number % partCount * partVectors + lane, end = min((number % partCount + 1) * partVectors, rowVectors);
+    uint u, k, item;
+
+    // What a whole row has but one of
+    float inputOfRow = 0;
+#if INPUT_PRESENT && INPUT_OF_ROW
+    {
+        float found[VECTOR];
+        LoadInputElements(row.input, found);
+        inputOfRow = found[0];
+    }
+#endif
+    float scaleOfRow = 0;
+#if SCALE_PRESENT && SCALE_OF_ROW
+    {
+        float found[VECTOR];
+        LoadScaleElements(row.scale, found);
+        scaleOfRow = found[0];
+    }
+#endif
+    float biasOfRow = 0;
+#if BIAS_PRESENT && BIAS_OF_ROW
+    {
+        float found[VECTOR];
+        LoadBiasElements(row.bias, found);
+        biasOfRow = found[0];
+    }
+#endif
+
+    float inputBlock[UNROLL][VECTOR];
+#if WHOLE
+    [unroll]
+    for (u = 0; u < UNROLL; u++)
+    {
+        const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
+        LoadInputElements(row.input + place.input, inputBlock[u]);
+
+    }
+#endif
+
+    float total0 = 0;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+#if !WHOLE
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+
+        }
+#endif
+        float total0OfBlock = 0;
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                #if !SCALE_OF_ROW
+                float scaleSpread[VECTOR];
+                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                #endif
+                #if !BIAS_OF_ROW
+                float biasSpread[VECTOR];
+                LoadBiasElements(row.bias + place.bias, biasSpread);
+                #endif
+
+                [unroll]
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+
+                    #if SCALE_OF_ROW
+                    const float scaleElement = scaleOfRow;
+                    #else
+                    const float scaleElement = scaleSpread[k];
+                    #endif
+                    #if BIAS_OF_ROW
+                    const float biasElement = biasOfRow;
+                    #else
+                    const float biasElement = biasSpread[k];
+                    #endif
+
+                    total0OfBlock += inputElement;
+                }
+            }
+        }
+        total0 += total0OfBlock;
+    }
+    total0 = JoinRow(total0, thread, lane);
+    const float rowMean = (total0 / Convert(product2, (REAL_VALUE)0));
+    const float rowCentre = rowMean;
+
+    float total1 = 0;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+#if !WHOLE
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+
+        }
+#endif
+        float total1OfBlock = 0;
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                #if !SCALE_OF_ROW
+                float scaleSpread[VECTOR];
+                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                #endif
+                #if !BIAS_OF_ROW
+                float biasSpread[VECTOR];
+                LoadBiasElements(row.bias + place.bias, biasSpread);
+                #endif
+
+                [unroll]
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+
+                    #if SCALE_OF_ROW
+                    const float scaleElement = scaleOfRow;
+                    #else
+                    const float scaleElement = scaleSpread[k];
+                    #endif
+                    #if BIAS_OF_ROW
+                    const float biasElement = biasOfRow;
+                    #else
+                    const float biasElement = biasSpread[k];
+                    #endif
+
+                    total1OfBlock += ((inputElement - rowCentre) * (inputElement - rowCentre));
+                }
+            }
+        }
+        total1 += total1OfBlock;
+    }
+    total1 = JoinRow(total1, thread, lane);
+    const float rowVariance = (total1 / Convert(product2, (REAL_VALUE)0));
+    const float ofRow0 = (((normalizeVariance != 0) ? Sqrt((rowVariance + (REAL_VALUE)epsilon)) : (REAL_VALUE)1.0f));
+
+    if (own >= rowCount)
+        return;
+    for (item = start; item < end; item += LANES * UNROLL)
+    {
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+#if !WHOLE
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+
+#endif
+        }
+        OVER_ELEMENTS
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * LANES < end)
+            {
+                const RowPlace place = LocateVector(item + u * LANES);
+                #if !SCALE_OF_ROW
+                float scaleSpread[VECTOR];
+                LoadScaleElements(row.scale + place.scale, scaleSpread);
+                #endif
+                #if !BIAS_OF_ROW
+                float biasSpread[VECTOR];
+                LoadBiasElements(row.bias + place.bias, biasSpread);
+                #endif
+
+                float outputValues[VECTOR];
+                OVER_ELEMENTS
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+
+                    #if SCALE_OF_ROW
+                    const float scaleElement = scaleOfRow;
+                    #else
+                    const float scaleElement = scaleSpread[k];
+                    #endif
+                    #if BIAS_OF_ROW
+                    const float biasElement = biasOfRow;
+                    #else
+                    const float biasElement = biasSpread[k];
+                    #endif
+
+                    outputValues[k] = (OUTPUT_VALUE)RoundingOnce(Activate(((((((SCALE_PRESENT != 0) ? scaleElement : (REAL_VALUE)1.0f)) * (inputElement - rowCentre)) / ofRow0) + (((BIAS_PRESENT != 0) ? biasElement : (REAL_VALUE)0.0f))), 0), OUTPUT_BITS);
+                }
+#if OUTPUT_PRESENT
+                StoreOutputElements(row.output + place.output, outputValues);
+#endif
+            }
+        }
+    }
+}
+#endif
+
+#if PASS != 2
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 2
+    WorkOnRows(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Mean, Centre, Variance
     WriteKeptMean(first + item, (SumOf(at) / Count()));
     WriteKeptCentre(first + item, Centre(at));
     WriteKeptVariance(first + item, (SumOf2(at) / Count()));
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate((((Scale(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptCentre(Here(at)))) / (Chosen(at))) + Bias(at)), 0), OUTPUT_BITS));
+#endif
 #endif
 }

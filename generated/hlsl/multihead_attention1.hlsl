@@ -14,13 +14,16 @@
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
-//              3 Raw, Score
-//              4 Peak, Sum
-//              5 Mixed
-//              6 Joined
-//              7 OutputTensor
-//              8 OutputPresentKeyTensor
-//              9 OutputPresentValueTensor
+//              3 Mixed, by rows, each group of threads some of them
+//              4 OutputTensor
+//              5 OutputPresentKeyTensor
+//              6 OutputPresentValueTensor
+// In pass 3 only:
+//   ROWS       queries of a group, a multiple of 32
+//   DEPTH      products that are added to a score at once, and keys whose values are weighted at once: 8 or 16
+//   VALUE_FOURS  columns of the values that a thread works out, in fours
+//   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
+//   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -46,6 +49,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -65,10 +69,23 @@
 [[vk::binding(12, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(13, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_KEY_STORED> outputPresentKeyTensor : register(u1);
 [[vk::binding(14, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_VALUE_STORED> outputPresentValueTensor : register(u2);
-[[vk::binding(15, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
+#if PASS == 3
+typedef vector<uint, SCRATCH_VECTOR> Scratch;
+#else
+typedef uint Scratch;
+#endif
+[[vk::binding(15, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+
 [[vk::binding(16, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 querySizes[2];
     int4 queryStrides[2];
     int4 keySizes[2];
@@ -102,46 +119,43 @@
     int4 keptQuerySizes[2];
     int4 keptPresentKeySizes[2];
     int4 keptPresentValueSizes[2];
-    int4 keptRawSizes[2];
-    int4 keptScoreSizes[2];
-    int4 keptPeakSizes[2];
-    int4 keptSumSizes[2];
     int4 keptMixedSizes[2];
-    int4 keptJoinedSizes[2];
     int4 heads[2];
     int4 keySequenceLength[2];
     int4 groups[2];
     int4 groups2[2];
-    int4 groups3[2];
-    int4 heads4[2];
-    int rank;  // entries of sizes
+    int4 keyValueHeadCount[2];
+    int4 queryHeadCount[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptQueryFirst;
     int keptPresentKeyFirst;
     int keptPresentValueFirst;
-    int keptRawFirst;
-    int keptScoreFirst;
-    int keptPeakFirst;
-    int keptSumFirst;
     int keptMixedFirst;
-    int keptJoinedFirst;
     int totalSequenceLength;
     int pastSequenceLength;
     int heads2;
     int heads3;
     float scale;
-    int headSize;
     int isKeySequenceLength;
     int isKeySequenceEndStart;
     int isKeyQuerySequenceLengthStartEnd;
     float maskFilterValue;
     int isBoolean;
-    int columns;
-    int totalSequenceLength2;
-    int keySequenceLength2;
+    int maskSizesEntry;
+    int pastSequenceLengths;
+    int outputPresentKey;
+    int pastKeySizesEntry;
+    int key;
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -395,7 +409,6 @@ bool Advance(inout List at, List first, List last)
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
 // The zero bits above the highest one of a number that is not 0.
@@ -469,14 +482,6 @@ float Convert(int64_t x, float type) { return WideToFloat(x); }
 int Convert(int64_t x, int type) { return (int)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
-
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
@@ -501,92 +506,6 @@ int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
-
-// The magnitude of the first argument with the sign of the second.
-float CopySign(float magnitude, float sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
-}
-
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
-// - 1.
-float ExpTail(float x)
-{
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
-}
-
-// Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
-// Elementary Functions"), a polynomial, a power of two. NaN where high is.
-float ExpOfSum(float high, float low)
-{
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
-}
-
-// e^x.
-// Error at most 0.85 ulp (float), 0.85 ulp (double), as measured.
-float Exp(float x)
-{
-    return ExpOfSum(x, 0.0f);
-}
-
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
-}
-
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Max(float a, float b)
-{
-    const bool isLess = Order(a) < Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isLess) ? b : a;  // branches would cost more
-}
-
-// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Min(float a, float b)
-{
-    const bool isGreater = Order(a) > Order(b);
-    return (uint)!IsNan(a) & ((uint)IsNan(b) | (uint)isGreater) ? b : a;  // branches would cost more
-}
 
 QUERY_VALUE LoadQuery(uint offset)
 {
@@ -1007,6 +926,15 @@ void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
     StoreOutputPresentValue(offset, entry);
 }
 
+uint Word(uint place)
+{
+#if PASS == 3
+    return scratch[place / SCRATCH_VECTOR][place % SCRATCH_VECTOR];
+#else
+    return scratch[place];
+#endif
+}
+
 REAL_VALUE ReadKeptQuery(List at)
 {
     uint place = 0;
@@ -1018,12 +946,13 @@ REAL_VALUE ReadKeptQuery(List at)
     }
     place = (uint)keptQueryFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(Word(place), Word(place + 1));
 #else
-    return asfloat(scratch[place]);
+    return asfloat(Word(place));
 #endif
 }
 
+#if PASS != 3
 void WriteKeptQuery(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptQueryFirst + number * (REAL_BITS / 32);
@@ -1036,6 +965,7 @@ void WriteKeptQuery(uint number, REAL_VALUE entry)
     scratch[place] = asuint(entry);
 #endif
 }
+#endif
 
 REAL_VALUE ReadKeptPresentKey(List at)
 {
@@ -1048,12 +978,13 @@ REAL_VALUE ReadKeptPresentKey(List at)
     }
     place = (uint)keptPresentKeyFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(Word(place), Word(place + 1));
 #else
-    return asfloat(scratch[place]);
+    return asfloat(Word(place));
 #endif
 }
 
+#if PASS != 3
 void WriteKeptPresentKey(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
@@ -1066,6 +997,7 @@ void WriteKeptPresentKey(uint number, REAL_VALUE entry)
     scratch[place] = asuint(entry);
 #endif
 }
+#endif
 
 REAL_VALUE ReadKeptPresentValue(List at)
 {
@@ -1078,12 +1010,13 @@ REAL_VALUE ReadKeptPresentValue(List at)
     }
     place = (uint)keptPresentValueFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(Word(place), Word(place + 1));
 #else
-    return asfloat(scratch[place]);
+    return asfloat(Word(place));
 #endif
 }
 
+#if PASS != 3
 void WriteKeptPresentValue(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
@@ -1096,126 +1029,7 @@ void WriteKeptPresentValue(uint number, REAL_VALUE entry)
     scratch[place] = asuint(entry);
 #endif
 }
-
-REAL_VALUE ReadKeptRaw(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_RAW_SIZES_LENGTH; d++)
-    {
-        const int size = keptRawSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptRawFirst + place * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
-#else
-    return asfloat(scratch[place]);
 #endif
-}
-
-void WriteKeptRaw(uint number, REAL_VALUE entry)
-{
-    const uint place = (uint)keptRawFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptScore(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_SCORE_SIZES_LENGTH; d++)
-    {
-        const int size = keptScoreSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptScoreFirst + place * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
-#else
-    return asfloat(scratch[place]);
-#endif
-}
-
-void WriteKeptScore(uint number, REAL_VALUE entry)
-{
-    const uint place = (uint)keptScoreFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptPeak(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_PEAK_SIZES_LENGTH; d++)
-    {
-        const int size = keptPeakSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptPeakFirst + place * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
-#else
-    return asfloat(scratch[place]);
-#endif
-}
-
-void WriteKeptPeak(uint number, REAL_VALUE entry)
-{
-    const uint place = (uint)keptPeakFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptSum(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_SUM_SIZES_LENGTH; d++)
-    {
-        const int size = keptSumSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptSumFirst + place * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
-#else
-    return asfloat(scratch[place]);
-#endif
-}
-
-void WriteKeptSum(uint number, REAL_VALUE entry)
-{
-    const uint place = (uint)keptSumFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-}
 
 REAL_VALUE ReadKeptMixed(List at)
 {
@@ -1228,12 +1042,13 @@ REAL_VALUE ReadKeptMixed(List at)
     }
     place = (uint)keptMixedFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(Word(place), Word(place + 1));
 #else
-    return asfloat(scratch[place]);
+    return asfloat(Word(place));
 #endif
 }
 
+#if PASS != 3
 void WriteKeptMixed(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptMixedFirst + number * (REAL_BITS / 32);
@@ -1246,36 +1061,7 @@ void WriteKeptMixed(uint number, REAL_VALUE entry)
     scratch[place] = asuint(entry);
 #endif
 }
-
-REAL_VALUE ReadKeptJoined(List at)
-{
-    uint place = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_JOINED_SIZES_LENGTH; d++)
-    {
-        const int size = keptJoinedSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    place = (uint)keptJoinedFirst + place * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
-#else
-    return asfloat(scratch[place]);
 #endif
-}
-
-void WriteKeptJoined(uint number, REAL_VALUE entry)
-{
-    const uint place = (uint)keptJoinedFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-}
 
 REAL_VALUE Row(int b, int s, int i)
 {
@@ -1417,25 +1203,7 @@ REAL_VALUE Chosen2(List at)
     return HeldValue(at);
 }
 
-int Group(int h)
-{
-    return Entry(Unflat(h, ListOf(groups3[0], groups3[1], GROUPS3_LENGTH)), 0);
-}
-
-REAL_VALUE SumOf(List at)
-{
-    const int eFirst = 0;
-    const int eLast = headSize;
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int e = eFirst; e < eLast; e++)
-    {
-        result = result + (REAL_VALUE)(ReadKeptQuery(Join(Part(at, 0, 3), Listed(e))) * ReadKeptPresentKey(Listed(Entry(at, 0), Group(Entry(at, 1)), Entry(at, 3), e)));
-    }
-    return result;
-}
-
-REAL_VALUE Chosen3(List at)
+REAL_VALUE Chosen4(List at)
 {
     if ((RELATIVE_POSITION_BIAS_PRESENT != 0))
     {
@@ -1444,132 +1212,466 @@ REAL_VALUE Chosen3(List at)
     return (REAL_VALUE)0.0f;
 }
 
-int Mask(List c)
-{
-    return (int)ReadMask(Align(c, MASK_SIZES_LENGTH, 0));
-}
-
-bool Dropped(int b, int t)
+bool Chosen5(List at)
 {
     if ((isKeySequenceLength != 0))
     {
-        return t >= Mask(Listed(0, b));
+        return Entry(at, 3) >= (int)ReadMask(Align(Listed(0, Entry(at, 0)), MASK_SIZES_LENGTH, 0));
     }
     if ((isKeySequenceEndStart != 0))
     {
-        return ((t >= Mask(Listed(0, b))) || (t < Mask(Listed(1, b))));
+        return ((Entry(at, 3) >= (int)ReadMask(Align(Listed(0, Entry(at, 0)), MASK_SIZES_LENGTH, 0))) || (Entry(at, 3) < (int)ReadMask(Align(Listed(1, Entry(at, 0)), MASK_SIZES_LENGTH, 0))));
     }
     if ((isKeyQuerySequenceLengthStartEnd != 0))
     {
-        return t >= Mask(Listed(b));
+        return Entry(at, 3) >= (int)ReadMask(Align(Listed(Entry(at, 0)), MASK_SIZES_LENGTH, 0));
     }
     return false;
 }
 
-int Column(int t)
-{
-    return ((t + columns) - totalSequenceLength2);
-}
-
-bool Cleared(int b, int h, int s, int t)
-{
-    return ((isBoolean != 0) && (Column(t) >= 0) && (Mask(Listed(b, h, s, Column(t))) == 0));
-}
-
-REAL_VALUE Chosen4(List at)
+REAL_VALUE Chosen3(REAL_VALUE total, List at)
 {
     if (!(MASK_PRESENT != 0))
     {
-        return ReadKeptRaw(at);
+        return (((REAL_VALUE)scale * total) + (Chosen4(at)));
     }
-    if (Dropped(Entry(at, 0), Entry(at, 3)))
+    if (Chosen5(at))
     {
         return (REAL_VALUE)maskFilterValue;
     }
-    return (ReadKeptRaw(at) + ((Cleared(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) ? (REAL_VALUE)maskFilterValue : (REAL_VALUE)0.0f)));
+    return ((((REAL_VALUE)scale * total) + (Chosen4(at))) + ((((isBoolean != 0) && (((Entry(at, 3) + maskSizesEntry) - pastSequenceLengths) >= 0) && ((int)ReadMask(Align(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), ((Entry(at, 3) + maskSizesEntry) - pastSequenceLengths)), MASK_SIZES_LENGTH, 0)) == 0)) ? (REAL_VALUE)maskFilterValue : (REAL_VALUE)0.0f)));
 }
 
-bool Seen(int b, int s, int t)
+int Chosen6(List at)
 {
-    return ((t < (Past(b) + keySequenceLength2)) && ((t <= (Past(b) + s)) || (!KeptInPlace())));
-}
-
-REAL_VALUE MaxOf(List at)
-{
-    const int tFirst = 0;
-    const int tLast = totalSequenceLength2;
-    REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
-    [loop]
-    for (int t = tFirst; t < tLast; t++)
+    if ((PAST_SEQUENCE_LENGTHS_PRESENT != 0))
     {
-        if (Seen(Entry(at, 0), Entry(at, 2), t))
+        return max(min((int)(int)ReadPastSequenceLengths(Align(Listed(Entry(at, 0)), PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)), (int)outputPresentKey), (int)0);
+    }
+    if ((PAST_KEY_PRESENT != 0))
+    {
+        return pastKeySizesEntry;
+    }
+    return 0;
+}
+
+#if PASS == 3
+static const uint KEYS = 64;  // of a tile
+static const uint HELD = 32;  // keys whose weights are in group memory at once
+static const uint LANES = 16;  // threads that share rows
+static const uint threadRows = ROWS * LANES / NUM_THREADS;
+static const uint valueColumns = 4 * LANES * VALUE_FOURS;
+static const uint rowPitch = ROWS / 4 + 1;  // one more, against bank conflicts
+static const uint keyPitch = KEYS / 4 + 1;
+static const uint valuePitch = valueColumns / 4;
+static const uint rightPitch = VALUE_FOURS > 1 ? valuePitch : keyPitch;
+
+typedef vector<float, SCRATCH_VECTOR> Loaded;
+static const uint queryLoads = ROWS * DEPTH / SCRATCH_VECTOR, queryEach = (queryLoads + NUM_THREADS - 1) / NUM_THREADS;
+static const uint keyLoads = KEYS * DEPTH / SCRATCH_VECTOR, keyEach = keyLoads / NUM_THREADS;
+static const uint valueLoads = DEPTH * valueColumns / SCRATCH_VECTOR, valueEach = valueLoads / NUM_THREADS;
+
+groupshared float4 queries[DEPTH * rowPitch];  // by elements
+groupshared float4 right[DEPTH * rightPitch];  // keys by elements, or values by keys
+groupshared float4 weights[HELD * rowPitch];  // by keys; first the greatest score that each thread knows of its rows
+groupshared uint strangers;  // whether infinities or NaN were met among the values
+
+#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
+
+Loaded LoadScratch(uint place)
+{
+    return asfloat(scratch[place / SCRATCH_VECTOR]);
+}
+
+// Where a vector of rows by elements belongs: its row and its first element
+uint2 PlaceInRows(uint number)
+{
+    return uint2(number / (DEPTH / SCRATCH_VECTOR), number % (DEPTH / SCRATCH_VECTOR) * SCRATCH_VECTOR);
+}
+
+// Of values: its key and its first column
+uint2 PlaceInValues(uint number)
+{
+    return uint2(number / (valueColumns / SCRATCH_VECTOR), number % (valueColumns / SCRATCH_VECTOR) * SCRATCH_VECTOR);
+}
+
+// The next part of queries and keys, zeros outside of them. `first` are those that the bases belong to.
+void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
+{
+    const uint size = (uint)keptQuerySizes[0][3];
+    uint i;
+    [unroll]
+    for (i = 0; i < queryEach; i++)
+    {
+        const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
+        nextQueries[i] = (Loaded)0;
+        if (place.x < rest.x && place.y < size)
+            nextQueries[i] = LoadScratch(bases.x + place.x * size + place.y);
+    }
+    [unroll]
+    for (i = 0; i < keyEach; i++)
+    {
+        const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
+        nextKeys[i] = (Loaded)0;
+        if (place.x < rest.y && place.y < size)
+            nextKeys[i] = LoadScratch(bases.y + place.x * size + place.y);
+    }
+}
+
+void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach])
+{
+    uint i, e;
+    [unroll]
+    for (i = 0; i < queryEach; i++)
+    {
+        const uint2 place = PlaceInRows(thread + i * NUM_THREADS);
+        [unroll]
+        for (e = 0; e < SCRATCH_VECTOR; e++)
+            queries[(place.y + e) * rowPitch + place.x / 4][place.x % 4] = nextQueries[i][e];
+    }
+    [unroll]
+    for (i = 0; i < keyEach; i++)
+    {
+        const uint2 place = PlaceInRows(thread + i * NUM_THREADS);
+        [unroll]
+        for (e = 0; e < SCRATCH_VECTOR; e++)
+            right[(place.y + e) * keyPitch + place.x / 4][place.x % 4] = nextKeys[i][e];
+    }
+}
+
+// The values of the next keys, zeros outside of them
+void FetchValues(uint thread, uint base, uint rest, uint column, out Loaded next[valueEach])
+{
+    const uint size = (uint)keptPresentValueSizes[0][3];
+    [unroll]
+    for (uint i = 0; i < valueEach; i++)
+    {
+        const uint2 place = PlaceInValues(thread + i * NUM_THREADS) + uint2(0, column);
+        next[i] = (Loaded)0;
+        if (place.x < rest && place.y < size)
+            next[i] = LoadScratch(base + place.x * size + place.y);
+    }
+}
+
+void PutValues(uint thread, Loaded next[valueEach])
+{
+    bool isStrange = false;
+    [unroll]
+    for (uint i = 0; i < valueEach; i++)
+    {
+        const uint2 place = PlaceInValues(thread + i * NUM_THREADS);
+        [unroll]
+        for (uint e = 0; e < SCRATCH_VECTOR; e++)
+            isStrange = isStrange || (asuint(next[i][e]) & 0x7f800000) == 0x7f800000;
+#if SCRATCH_VECTOR == 4
+        right[place.x * valuePitch + place.y / 4] = next[i];
+#else
+        right[place.x * valuePitch + place.y / 4][place.y % 4] = next[i][0];
+#endif
+    }
+    if (isStrange)
+        strangers = 1;
+}
+
+// A score, at batch, head, query and key
+float Scored(List at, float total)
+{
+    return (Chosen3(total, at));
+}
+
+bool Counts(List at)
+{
+    return ((Entry(at, 3) < ((Chosen6(at)) + key)) && ((Entry(at, 3) <= ((Chosen6(at)) + Entry(at, 2))) || (!(PAST_SEQUENCE_LENGTHS_PRESENT != 0))));
+}
+
+// e^x for x up to 0, as well as the device can: weights are relative to their sum
+float Weight(float x)
+{
+    return exp2(x * 1.442695f);
+}
+
+// Blocks of rows of one head, with all its keys in turn. What is subtracted from scores is the greatest so far: the sums
+// are multiplied anew whenever it grows, so that a row needs to be gone through but once.
+void Attend(uint item, uint thread)
+{
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
+    const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
+    const uint blocks = (rowsOfHead + ROWS - 1) / ROWS;
+    const uint heads = (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1];
+    const uint head = item / blocks % heads, firstColumn = item / blocks / heads * valueColumns;
+    if (firstColumn >= valueSize)
+        return;
+    const uint firstRow = item % blocks * ROWS;
+    const uint ownRow = thread / LANES * threadRows, lane = thread % LANES;
+
+    List at = (List)0;
+    at.length = 4;
+    at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
+    at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
+    const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
+    const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
+    const uint queryBase = (uint)keptQueryFirst + (head * rowsOfHead + firstRow) * querySize;
+    const uint keyBase = (uint)keptPresentKeyFirst + (uint)(keyHead.entries[0] * keptPresentKeySizes[0][1] + keyHead.entries[1]) * keysOfHead * querySize;
+    const uint valueBase = (uint)keptPresentValueFirst + (uint)(valueHead.entries[0] * keptPresentValueSizes[0][1] + valueHead.entries[1]) * keysOfHead * valueSize;
+
+    if (thread == 0)
+        strangers = 0;
+    uint i, j, k;
+    float4 mixed[threadRows][VALUE_FOURS];
+    float greatest[threadRows], sums[threadRows];
+    [unroll]
+    for (i = 0; i < threadRows; i++)
+    {
+        [unroll]
+        for (j = 0; j < VALUE_FOURS; j++)
+            mixed[i][j] = float4(0, 0, 0, 0);
+        greatest[i] = asfloat(0xff800000);
+        sums[i] = 0;
+    }
+
+    [loop]
+    for (uint firstKey = 0; firstKey < keysOfHead; firstKey += KEYS)
+    {
+        // The products of queries and keys
+        float4 scores[threadRows];
+        [unroll]
+        for (i = 0; i < threadRows; i++)
+            scores[i] = float4(0, 0, 0, 0);
+        const uint2 bases = uint2(queryBase, keyBase + firstKey * querySize), rest = uint2(rowsOfHead - firstRow, keysOfHead - firstKey);
+        Loaded nextQueries[queryEach], nextKeys[keyEach];
+        FetchRows(thread, bases, rest, 0, nextQueries, nextKeys);
+        [loop]
+        for (uint element = 0; element < querySize; element += DEPTH)
         {
-            result = Max(result, (REAL_VALUE)ReadKeptScore(Join(at, Listed(t))));
+            PutRows(thread, nextQueries, nextKeys);
+            GroupMemoryBarrierWithGroupSync();
+            FetchRows(thread, bases, rest, element + DEPTH, nextQueries, nextKeys);
+            [unroll]
+            for (k = 0; k < DEPTH; k++)
+            {
+                float4 a[threadRows / 4];
+                [unroll]
+                for (i = 0; i < threadRows / 4; i++)
+                    a[i] = queries[k * rowPitch + ownRow / 4 + i];
+                const float4 b = right[k * keyPitch + lane];
+                [unroll]
+                for (i = 0; i < threadRows; i++)
+                    scores[i] = mad(a[i / 4][i % 4].xxxx, b, scores[i]);
+            }
+            GroupMemoryBarrierWithGroupSync();
+        }
+        Loaded nextValues[valueEach];
+        FetchValues(thread, valueBase + firstKey * valueSize, rest.y, firstColumn, nextValues);
+
+        // Which of them count, and what they are
+        uint absent = 0;
+#if SCORES_TOLD
+        [loop]  // half of the threads after the other, each with its own
+        for (uint held = 0; held < KEYS; held += HELD)
+        {
+            if (lane * 4 / HELD == held / HELD)
+            {
+                const uint ownKey = lane * 4 - held;
+                [unroll]
+                for (i = 0; i < threadRows; i++)
+                    [unroll]
+                    for (j = 0; j < 4; j++)
+                        weights[(ownKey + j) * rowPitch + (ownRow + i) / 4][i % 4] = scores[i][j];
+                [loop]
+                for (uint number = 0; number < 4 * threadRows; number++)
+                {
+                    const uint key = ownKey + number % 4, row = ownRow + number / 4;
+                    at.entries[2] = (int)min(firstRow + row, rowsOfHead - 1);
+                    at.entries[3] = (int)min(firstKey + held + key, keysOfHead - 1);
+                    weights[key * rowPitch + row / 4][row % 4] = Scored(at, weights[key * rowPitch + row / 4][row % 4]);
+                    if (!Counts(at) || firstKey + held + key >= keysOfHead)
+                        absent |= 1u << number;
+                }
+                [unroll]
+                for (i = 0; i < threadRows; i++)
+                    [unroll]
+                    for (j = 0; j < 4; j++)
+                        scores[i][j] = weights[(ownKey + j) * rowPitch + (ownRow + i) / 4][i % 4];
+            }
+            GroupMemoryBarrierWithGroupSync();
+        }
+#else
+        [unroll]
+        for (i = 0; i < threadRows; i++)
+        {
+            [unroll]
+            for (j = 0; j < 4; j++)
+            {
+                at.entries[2] = (int)(firstRow + ownRow + i);
+                at.entries[3] = (int)(firstKey + lane * 4 + j);
+                scores[i][j] = Scored(at, scores[i][j]);
+                if (!Counts(at) || firstKey + lane * 4 + j >= keysOfHead)
+                    absent |= 1u << (i * 4 + j);
+            }
+        }
+#endif
+
+        // The greatest of each row
+        [unroll]
+        for (i = 0; i < threadRows; i++)
+        {
+            float most = greatest[i];
+            [unroll]
+            for (j = 0; j < 4; j++)
+                most = (absent >> (i * 4 + j) & 1) != 0 ? most : max(most, scores[i][j]);
+            weights[(ownRow + i) * LANES / 4 + lane / 4][lane % 4] = most;
+        }
+        GroupMemoryBarrierWithGroupSync();
+        [unroll]
+        for (i = 0; i < threadRows; i++)
+        {
+            float4 most = weights[(ownRow + i) * LANES / 4];
+            [unroll]
+            for (j = 1; j < LANES / 4; j++)
+                most = max(most, weights[(ownRow + i) * LANES / 4 + j]);
+            const float found = max(max(most.x, most.y), max(most.z, most.w));
+            const float shift = found == asfloat(0xff800000) ? 0.0f : found;
+            const float factor = Weight(greatest[i] - shift);
+            greatest[i] = found;
+            sums[i] *= factor;
+            [unroll]
+            for (j = 0; j < VALUE_FOURS; j++)
+                mixed[i][j] *= factor;
+            [unroll]
+            for (j = 0; j < 4; j++)
+            {
+                const float weight = Weight(scores[i][j] - shift);
+                const bool isAbsent = (absent >> (i * 4 + j) & 1) != 0;
+                sums[i] += isAbsent ? 0.0f : weight;
+                scores[i][j] = isAbsent ? ABSENT : weight;
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+        // Their products with the values
+        [loop]
+        for (uint key = 0; key < min(KEYS, rest.y); key += DEPTH)
+        {
+            if (key % HELD == 0 && lane * 4 / HELD == key / HELD)
+            {
+                [unroll]
+                for (j = 0; j < 4; j++)
+                    [unroll]
+                    for (i = 0; i < threadRows / 4; i++)
+                        weights[(lane * 4 % HELD + j) * rowPitch + ownRow / 4 + i] = float4(scores[i * 4][j], scores[i * 4 + 1][j], scores[i * 4 + 2][j], scores[i * 4 + 3][j]);
+            }
+            PutValues(thread, nextValues);
+            GroupMemoryBarrierWithGroupSync();
+            const uint next = firstKey + key + DEPTH;
+            FetchValues(thread, valueBase + next * valueSize, key + DEPTH < KEYS ? keysOfHead - min(next, keysOfHead) : 0, firstColumn, nextValues);
+            if (strangers == 0)
+            {
+                [unroll]
+                for (k = 0; k < DEPTH; k++)
+                {
+                    float4 a[threadRows / 4];
+                    [unroll]
+                    for (i = 0; i < threadRows / 4; i++)
+                        a[i] = weights[(key % HELD + k) * rowPitch + ownRow / 4 + i];
+                    [unroll]
+                    for (j = 0; j < VALUE_FOURS; j++)
+                    {
+                        const float4 b = right[k * valuePitch + lane + j * LANES];
+                        [unroll]
+                        for (i = 0; i < threadRows; i++)
+                            mixed[i][j] = mad(a[i / 4][i % 4].xxxx, b, mixed[i][j]);
+                    }
+                }
+            }
+            else  // 0 times infinity is not what the value of a key that does not count adds
+            {
+                [loop]
+                for (k = 0; k < DEPTH; k++)
+                {
+                    [unroll]
+                    for (i = 0; i < threadRows; i++)
+                    {
+                        const float weight = weights[(key % HELD + k) * rowPitch + (ownRow + i) / 4][i % 4];
+                        [unroll]
+                        for (j = 0; j < VALUE_FOURS; j++)
+                            if (asuint(weight) != asuint(ABSENT))
+                                mixed[i][j] = mad(weight.xxxx, right[k * valuePitch + lane + j * LANES], mixed[i][j]);
+                    }
+                }
+            }
+            GroupMemoryBarrierWithGroupSync();
         }
     }
-    return result;
-}
 
-REAL_VALUE SumOf2(List at)
-{
-    const int tFirst = 0;
-    const int tLast = totalSequenceLength2;
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int t = tFirst; t < tLast; t++)
+    // The sums of the threads that share rows
+    [unroll]
+    for (i = 0; i < threadRows; i++)
+        weights[(ownRow + i) * LANES / 4 + lane / 4][lane % 4] = sums[i];
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (i = 0; i < threadRows; i++)
     {
-        if (Seen(Entry(at, 0), Entry(at, 2), t))
+        float4 total = weights[(ownRow + i) * LANES / 4];
+        [unroll]
+        for (j = 1; j < LANES / 4; j++)
+            total += weights[(ownRow + i) * LANES / 4 + j];
+        const float sum = total.x + total.y + total.z + total.w;
+        const uint row = firstRow + ownRow + i;
+        const uint place = (uint)keptMixedFirst + (head * rowsOfHead + row) * valueSize;
+        [unroll]
+        for (j = 0; j < VALUE_FOURS; j++)
         {
-            result = result + (REAL_VALUE)Exp((ReadKeptScore(Join(at, Listed(t))) - ReadKeptPeak(at)));
+            const uint column = firstColumn + (lane + j * LANES) * 4;
+            const float4 means = mixed[i][j] / sum;
+#if SCRATCH_VECTOR == 4
+            if (row < rowsOfHead && column < valueSize)
+                scratch[(place + column) / 4] = asuint(means);
+#else
+            [unroll]
+            for (k = 0; k < 4; k++)
+                if (row < rowsOfHead && column + k < valueSize)
+                    scratch[place + column + k] = asuint(means[k]);
+#endif
         }
     }
-    return result;
 }
+#endif
 
-REAL_VALUE SumOf3(List at)
+// The coordinate of an element
+List Numbered(uint number)
 {
-    const int tFirst = 0;
-    const int tLast = totalSequenceLength2;
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int t = tFirst; t < tLast; t++)
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
     {
-        if (Seen(Entry(at, 0), Entry(at, 2), t))
-        {
-            result = result + (REAL_VALUE)(Exp((ReadKeptScore(Join(Part(at, 0, 3), Listed(t))) - ReadKeptPeak(Part(at, 0, 3)))) * ReadKeptPresentValue(Listed(Entry(at, 0), Group(Entry(at, 1)), t, Entry(at, 3))));
-        }
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
     }
-    return result;
+    return at;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 3
+    Attend(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Query
     WriteKeptQuery(first + item, (Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))));
 #elif PASS == 1  // PresentKey
     WriteKeptPresentKey(first + item, (Chosen(at)));
 #elif PASS == 2  // PresentValue
     WriteKeptPresentValue(first + item, (Chosen2(at)));
-#elif PASS == 3  // Raw, Score
-    WriteKeptRaw(first + item, (((REAL_VALUE)scale * SumOf(at)) + (Chosen3(at))));
-    WriteKeptScore(first + item, (Chosen4(at)));
-#elif PASS == 4  // Peak, Sum
-    WriteKeptPeak(first + item, MaxOf(at));
-    WriteKeptSum(first + item, SumOf2(at));
-#elif PASS == 5  // Mixed
-    WriteKeptMixed(first + item, (SumOf3(at) / ReadKeptSum(Part(at, 0, 3))));
-#elif PASS == 6  // Joined
-    WriteKeptJoined(first + item, ReadKeptMixed(Listed(Entry(at, 0), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 0), Entry(at, 1), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 1))));
-#elif PASS == 7  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptJoined(Align(at, 3, 0)), OUTPUT_BITS));
-#elif PASS == 8  // OutputPresentKeyTensor
+#elif PASS == 4  // OutputTensor
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptMixed(Listed(Entry(Align(at, 3, 0), 0), Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH)), 0), Entry(Align(at, 3, 0), 1), Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH)), 1))), OUTPUT_BITS));
+#elif PASS == 5  // OutputPresentKeyTensor
     WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)), OUTPUT_PRESENT_KEY_BITS));
-#elif PASS == 9  // OutputPresentValueTensor
+#elif PASS == 6  // OutputPresentValueTensor
     WriteOutputPresentValue(at, (OUTPUT_PRESENT_VALUE_VALUE)RoundingOnce(ReadKeptPresentValue(Align(at, 4, 0)), OUTPUT_PRESENT_VALUE_BITS));
+#endif
 #endif
 }

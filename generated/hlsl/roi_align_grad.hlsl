@@ -33,6 +33,7 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -44,9 +45,17 @@
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_ROIGRADIENT_STORED> outputROIGradientTensor : register(u1);
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> scratch : register(u2);
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];
+    Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -68,7 +77,6 @@
     int4 keptBestSizes[2];
     int4 inputGradientSizes2[2];
     int4 inputGradientSizes3[2];
-    int rank;  // entries of sizes
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -96,6 +104,13 @@
     int rOIDimensionCount2;
     int corners2;
 };
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
 struct List
@@ -1425,13 +1440,27 @@ REAL_VALUE Chosen2(List at)
     return (REAL_VALUE)0.0f;
 }
 
+// The coordinate of an element
+List Numbered(uint number)
+{
+    List at = Zeros(RANK);
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
+    const List at = Numbered(first + item);
 #if PASS == 0  // Starts, Lengths, Samples, Paces
     WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
     WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));

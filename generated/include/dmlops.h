@@ -4622,9 +4622,9 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how the shaders that come with this header compute what a description asks for. */
 
-#define DMLOPS_MAX_DEFINES 129
+#define DMLOPS_MAX_DEFINES 154
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 396
+#define DMLOPS_MAX_CONSTANTS 436
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
@@ -4682,6 +4682,12 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_MANY_ELEMENTS = 15
 } dmlops_reason;
 
+/* What a device can do beyond what all shaders need, as bits. Plans for a device with more of them are faster and ask more of
+   the compiler; examples/README.md says what. */
+typedef enum dmlops_capability {
+    DMLOPS_CAPABILITY_MATRIX_UNITS = 1 /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
+} dmlops_capability;
+
 /* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
 typedef struct dmlops_scratch {
     uint64_t size;
@@ -4709,6 +4715,10 @@ typedef struct dmlops_work {
    6.4 does not accept. `work` may be null. What a description points to must be as dmlops_validate wants it. */
 static inline size_t dmlops_plan_work(
     const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity);
+
+/* The same for a device with these capabilities, bits of dmlops_capability; 0 is what the other two functions take. */
+static inline size_t dmlops_plan_for(
+    const DML_OPERATOR_DESC* desc, uint32_t capabilities, dmlops_work* work, dmlops_dispatch* out, size_t capacity);
 
 /* The dispatches alone. */
 static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity);
@@ -22384,6 +22394,7 @@ typedef struct dmlops_planning {
     int waits;                    /* the next dispatch does, whatever its planner says */
     uint32_t place_count;         /* buffers that others stand for, each with the other */
     dmlops_binding places[2][2];
+    uint32_t capabilities;        /* of the device */
     uint32_t owner;               /* the member that is concerned where one of another operator is */
     dmlops_dispatch next;
 } dmlops_planning;
@@ -22466,7 +22477,7 @@ DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
         a = b;
         b = rest;
     }
-    return a;
+    return a < 0 ? -a : a;
 }
 
 /* The bits of a number that is 0 or more, leading zeros apart. */
@@ -22494,6 +22505,10 @@ static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason re
                                                                        : (uint32_t)member;
         planning->work->number = number;
     }
+}
+
+static inline int dmlops_out_has(const dmlops_planning* planning, dmlops_capability capability) {
+    return (planning->capabilities & (uint32_t)capability) != 0;
 }
 
 /* The place of an index, negative ones counting from the end; a list without that entry refuses the plan. */
@@ -22638,11 +22653,6 @@ typedef struct dmlops_plan_Movement {
     int is_followed;
 } dmlops_plan_Movement;
 
-typedef struct dmlops_plan_Loop {
-    int64_t size;
-    dmlops_plan_int_8 strides;
-} dmlops_plan_Loop;
-
 typedef struct dmlops_plan_int_16 {
     int64_t count;
     int64_t items[16];
@@ -22667,6 +22677,11 @@ DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dm
     return same;
 }
 
+typedef struct dmlops_plan_Loop {
+    int64_t size;
+    dmlops_plan_int_16 strides;
+} dmlops_plan_Loop;
+
 typedef struct dmlops_plan_Dimension {
     int64_t size;
     int64_t multiplier;
@@ -22674,6 +22689,12 @@ typedef struct dmlops_plan_Dimension {
     int64_t shift;
     dmlops_plan_int_16 strides;
 } dmlops_plan_Dimension;
+
+typedef struct dmlops_plan_AttentionPass {
+    int64_t number;
+    int64_t query;
+    int64_t told;
+} dmlops_plan_AttentionPass;
 
 typedef struct dmlops_plan_Kept {
     const char* macro;
@@ -22707,6 +22728,15 @@ typedef struct dmlops_plan_SlidingPass {
     int64_t weights;
 } dmlops_plan_SlidingPass;
 
+typedef struct dmlops_plan_RowsPass {
+    int64_t number;
+    int64_t source;
+    int64_t read;
+    int64_t each;
+    int64_t of_rows;
+    int64_t output;
+} dmlops_plan_RowsPass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -22736,6 +22766,8 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_int_list activations;
     dmlops_plan_SlidingPass sliding;
     dmlops_plan_ContractedPass contracted;
+    dmlops_plan_AttentionPass attention;
+    dmlops_plan_RowsPass rows;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -22898,7 +22930,24 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Activation_8 activations;
     dmlops_plan_Factors factors;
     dmlops_plan_Sliding sliding;
+    dmlops_plan_int_8 reduced;
 } dmlops_plan_Definition;
+
+typedef struct dmlops_plan_Dimension_10 {
+    int64_t count;
+    dmlops_plan_Dimension items[10];
+} dmlops_plan_Dimension_10;
+
+DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 10 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
 
 typedef struct dmlops_plan_int_512 {
     int64_t count;
@@ -22949,10 +22998,9 @@ DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dm
 }
 
 typedef struct dmlops_plan_DefinitionParams {
-    dmlops_plan_int_8 sizes;
+    dmlops_plan_Dimension_10 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
-    int64_t rank;
     int64_t count;
     int64_t first;
     int64_t groupColumns;
@@ -23050,12 +23098,16 @@ typedef struct dmlops_plan_TapStep {
     int64_t step;
 } dmlops_plan_TapStep;
 
-typedef struct dmlops_plan_Share {
-    dmlops_plan_Tile tile;
+typedef struct dmlops_plan_Split {
     int64_t down;
     int64_t across;
     int64_t parts;
     int64_t products;
+} dmlops_plan_Split;
+
+typedef struct dmlops_plan_Share {
+    dmlops_plan_Tile tile;
+    dmlops_plan_Split split;
 } dmlops_plan_Share;
 
 typedef struct dmlops_plan_ContractionParams {
@@ -23107,22 +23159,6 @@ typedef struct dmlops_plan_Map {
     dmlops_plan_Number_32 scalars;
     dmlops_plan_int_8_16 arrays;
 } dmlops_plan_Map;
-
-typedef struct dmlops_plan_Dimension_10 {
-    int64_t count;
-    dmlops_plan_Dimension items[10];
-} dmlops_plan_Dimension_10;
-
-DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 10 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
 
 typedef struct dmlops_plan_MapParams {
     int64_t count;
@@ -23201,6 +23237,20 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Loop_16 loops;
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
+
+typedef struct dmlops_plan_UnitTile {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t wave_rows;
+    int64_t wave_columns;
+    int64_t ahead;
+} dmlops_plan_UnitTile;
+
+typedef struct dmlops_plan_Halves {
+    int is_along;
+    int64_t vector;
+} dmlops_plan_Halves;
 
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
@@ -23286,6 +23336,27 @@ typedef struct dmlops_plan_Sharing {
     int64_t lanes;
     int64_t threads;
 } dmlops_plan_Sharing;
+
+typedef struct dmlops_plan_RowsParams {
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+    int64_t rowCount;
+    int64_t rowVectors;
+    int64_t partVectors;
+    int64_t partCount;
+    int64_t groupColumns;
+    dmlops_plan_int_16 steps;
+    dmlops_plan_Dimension_10 keptLoops;
+    dmlops_plan_Dimension_10 rowLoops;
+} dmlops_plan_RowsParams;
+
+typedef struct dmlops_plan_Layout {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t vector;
+} dmlops_plan_Layout;
 
 typedef struct dmlops_plan_Scan {
     dmlops_plan_Tensor input;
@@ -23550,10 +23621,23 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.constant_count = 0;
 }
 
+DMLOPS_CALLED void dmlops_put_Dimension(
+    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->multiplier);
+    dmlops_put_word(planning, record->halving);
+    dmlops_put_word(planning, record->shift);
+    for (int64_t i = 0; i < record->strides.count; ++i) {
+        dmlops_put_word(planning, record->strides.items[i]);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_word(planning, record->sizes.items[i]);
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
     }
     for (int64_t i = 0; i < record->lists.count; ++i) {
         dmlops_put_word(planning, record->lists.items[i]);
@@ -23561,7 +23645,6 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     for (int64_t i = 0; i < record->activations.count; ++i) {
         dmlops_put_word(planning, record->activations.items[i]);
     }
-    dmlops_put_word(planning, record->rank);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
@@ -23650,17 +23733,6 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     }
     for (int64_t i = 0; i < record->tap.count; ++i) {
         dmlops_put_word(planning, record->tap.items[i]);
-    }
-}
-
-DMLOPS_CALLED void dmlops_put_Dimension(
-    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->multiplier);
-    dmlops_put_word(planning, record->halving);
-    dmlops_put_word(planning, record->shift);
-    for (int64_t i = 0; i < record->strides.count; ++i) {
-        dmlops_put_word(planning, record->strides.items[i]);
     }
 }
 
@@ -23759,6 +23831,40 @@ DMLOPS_CALLED void dmlops_put_ReduceParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_RowsParams(
+    dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
+    for (int64_t i = 0; i < record->lists.count; ++i) {
+        dmlops_put_word(planning, record->lists.items[i]);
+    }
+    for (int64_t i = 0; i < record->activations.count; ++i) {
+        dmlops_put_word(planning, record->activations.items[i]);
+    }
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
+    for (int64_t i = 0; i < record->scalars.count; ++i) {
+        dmlops_put_word(planning, record->scalars.items[i]);
+    }
+    dmlops_put_word(planning, record->rowCount);
+    dmlops_put_word(planning, record->rowVectors);
+    dmlops_put_word(planning, record->partVectors);
+    dmlops_put_word(planning, record->partCount);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->steps.count; ++i) {
+        dmlops_put_word(planning, record->steps.items[i]);
+    }
+    for (int64_t i = 0; i < record->keptLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->keptLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->rowLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->rowLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_ScanParams(
     dmlops_planning* planning, const dmlops_plan_ScanParams* record) {
     dmlops_put_word(planning, record->count);
@@ -23851,6 +23957,9 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     int64_t axis);
+DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -23944,6 +24053,9 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
     const dmlops_plan_Known* known, int64_t number, int64_t threads);
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
+    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -23961,6 +24073,32 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
+    axis, int64_t lines, int64_t depth);
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found);
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns);
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
+    split, const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -23979,6 +24117,24 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told);
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     int64_t count, int64_t vector, int64_t number);
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
+    const dmlops_plan_Loop_16* reduced, int64_t place);
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops);
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     axis, int decreasing);
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
@@ -24054,13 +24210,13 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
 /* Whether one loop over both goes the same way. */
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
         const int64_t step = inner->strides.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
     }
-    return dmlops_plan_int_8_equal(&outer->strides, &made_1);
+    return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
 
 /* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
@@ -24110,11 +24266,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, 
 /* A loop over every so many elements. */
 DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t
     step) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
         const int64_t stride = loop->strides.items[each_2];
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
     }
     dmlops_plan_Loop made_3;
     made_3.size = dmlops_divide(loop->size, step);
@@ -24160,10 +24316,10 @@ DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_dimensions(dmlops_planning* p
 
 /* The loop over one coordinate alone. */
 DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride) {
-    dmlops_plan_int_8 made_1;
+    dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
-        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_1, made_1.count, stride);
     }
     dmlops_plan_Loop made_3;
     made_3.size = 1;
@@ -24227,11 +24383,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
     for (int64_t place = 0; place < tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.count; ++place) {
         const int64_t size = tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.items[place];
         if (place != axis) {
-            dmlops_plan_int_8 made_1;
+            dmlops_plan_int_16 made_1;
             made_1.count = 0;
             for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
                 const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-                dmlops_plan_int_8_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
+                dmlops_plan_int_16_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
                     place, tensor->strides.count)]);
             }
             dmlops_plan_Loop made_3;
@@ -24247,6 +24403,40 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
     return loops;
+}
+
+/* The macros of the pass, and its threads: a group for each block of rows and of columns of the values of a head.
+   `sizes` are those of what is written. */
+DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
+    sizes) {
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t fours = dmlops_min(dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        64), 4);
+    int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        dmlops_multiply(64, fours));
+    int is_many = (fours <= 2) && (dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
+    int64_t rows = is_many ? 64 : 32;
+    int is_whole = (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0) &&
+        (dmlops_modulo(kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)], 4) == 0);
+    int is_told = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if ((((attention->told >> place) & 1) == 1) && tensor->is_present) {
+            is_told = 1;
+        }
+    }
+    dmlops_out_define(planning, "", "ROWS", rows);
+    dmlops_out_define(planning, "", "DEPTH", is_many ? 8 : 16);
+    dmlops_out_define(planning, "", "VALUE_FOURS", fours);
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", is_whole ? 4 : 1);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)is_told);
+    return dmlops_multiply(dmlops_plan_times(planning, dmlops_plan_times(planning, heads,
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across), 128);
 }
 
 /* The type of an element in a buffer; of a whole word where that holds several. */
@@ -24371,8 +24561,9 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, 
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
-            words = dmlops_add(words, dmlops_multiply(dmlops_plan_element_count(planning,
-                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1));
+            int64_t own = dmlops_multiply(dmlops_plan_element_count(planning,
+                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1);
+            words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
     dmlops_plan_Space made_1;
@@ -24604,7 +24795,6 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             break;
         }
     }
-    dmlops_out_define(planning, "", "NUM_THREADS", 64);
     dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, wanted, &space, &stand_in);
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
@@ -24649,17 +24839,36 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 }
                 int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0,
                     shape.count)]) : whole;
-                dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 64, 1);
+                int64_t threads = count;
+                int64_t in_group = 64;
+                if (one->number == shader->attention.number) {
+                    threads = dmlops_plan_define_attention(planning, &shader->attention, &told->tensors,
+                        &told->kept_sizes, &shape);
+                    in_group = 128;
+                }
+                dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+                dmlops_out_define(planning, "", "NUM_THREADS", in_group);
                 int waits = (one->reads & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_out_define(planning, "", "PASS", one->number);
-                dmlops_plan_int_8 made_7 = dmlops_plan_eight(planning, &shape);
+                dmlops_out_define(planning, "", "RANK", shape.count);
+                dmlops_plan_Loop_16 made_7;
+                made_7.count = 0;
+                for (int64_t each_8 = 0; each_8 < shape.count; ++each_8) {
+                    const int64_t size = shape.items[each_8];
+                    dmlops_plan_int_16 made_9;
+                    made_9.count = 0;
+                    dmlops_plan_Loop made_10;
+                    made_10.size = size;
+                    made_10.strides = made_9;
+                    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+                }
+                dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
                 dmlops_plan_DefinitionParams params;
-                params.sizes = made_7;
+                params.sizes = made_11;
                 params.lists = known.lists;
                 params.activations = known.activations;
-                params.rank = shape.count;
                 params.count = count;
                 params.first = dmlops_multiply(step, count);
                 params.groupColumns = groups.columns;
@@ -25527,13 +25736,15 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), found->tile_depth), 1), found->tile_depth);
     parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    dmlops_plan_Share made_1;
-    made_1.tile = tile;
+    dmlops_plan_Split made_1;
     made_1.down = down;
     made_1.across = across;
     made_1.parts = parts;
     made_1.products = products;
-    return made_1;
+    dmlops_plan_Share made_2;
+    made_2.tile = tile;
+    made_2.split = made_1;
+    return made_2;
 }
 
 /* Neighbours along a row that a thread stores at once. */
@@ -25563,12 +25774,13 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         return;
     }
     dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
+    dmlops_plan_Split split = share.split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (dmlops_plan_times(planning, whole, share.parts) >= INT64_C(2147483648)) {
+    if (dmlops_plan_times(planning, whole, split.parts) >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_plan_times(planning,
-            whole, share.parts)));
+            whole, split.parts)));
         return;
     }
     dmlops_out_begin(planning);
@@ -25602,16 +25814,16 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "TILES_WALKED", 8);
     dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share.parts > 1));
-    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
-        whole), share.parts) : 8, 0);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
+        whole), split.parts) : 8, 0);
     dmlops_out_write(planning, &made_2);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across),
-        found.count), share.parts), dmlops_plan_threads_of(planning, &tile));
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found.count), split.parts), dmlops_plan_threads_of(planning, &tile));
     dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
-    if (share.parts > 1) {
+    if (split.parts > 1) {
         dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 1), whole);
     }
 }
@@ -25628,16 +25840,33 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
     const dmlops_plan_Known* known, int64_t number, int64_t threads) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Split split = share->split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     int is_tiled_pass = number == contracted.number;
     int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
-    int stores_all = is_tiled_pass && (share->parts == 1);
+    int stores_all = is_tiled_pass && (split.parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
+    int64_t first = 0;
+    if (found->column_axis == -1) {
+        first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
+            contracted.left, told->tensors.count)]);
+    }
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
+        known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
+}
+
+/* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
+    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Factors factors = told->factors;
     dmlops_plan_int_64 window;
     window.count = 0;
     dmlops_plan_int_64 tap;
@@ -25646,16 +25875,15 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
         dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &factors.window,
             &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)]);
         window = made_1;
-        dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
-        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
-        int64_t taps = dmlops_plan_element_count(planning, &factors.window.sizes);
+        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window,
+            &told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)]);
         int64_t step = made_2.step;
         dmlops_plan_int_64 made_3;
         made_3.count = 0;
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, taps);
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(dmlops_plan_first_of(planning,
-            &factors.window, &left), INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_plan_element_count(planning,
+            &factors.window.sizes));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(first, INT64_C(4294967296)));
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
         tap = made_3;
     }
@@ -25671,30 +25899,29 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
         const int64_t step = found->right.steps.items[each_7];
         dmlops_plan_int_8_insert(planning, &made_6, made_6.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_ContractionParams params;
-    params.sizes = found->sizes;
-    params.leftSteps = made_4;
-    params.rightSteps = made_6;
-    params.window = window;
-    params.lists = known->lists;
-    params.activations = known->activations;
-    params.rank = output.sizes.count;
-    params.matrices = found->count;
-    params.matrixRows = found->rows;
-    params.matrixColumns = found->columns;
-    params.matrixDepth = found->depth;
-    params.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    params.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    params.partDepth = share->products;
-    params.parts = share->parts;
-    params.tilesDown = share->down;
-    params.tilesAcross = share->across;
-    params.groupColumns = groups.columns;
-    params.elements = told->elements;
-    params.scalars = known->scalars;
-    params.tap = tap;
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
+    dmlops_plan_ContractionParams made_8;
+    made_8.sizes = found->sizes;
+    made_8.leftSteps = made_4;
+    made_8.rightSteps = made_6;
+    made_8.window = window;
+    made_8.lists = known->lists;
+    made_8.activations = known->activations;
+    made_8.rank = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].sizes.count;
+    made_8.matrices = found->count;
+    made_8.matrixRows = found->rows;
+    made_8.matrixColumns = found->columns;
+    made_8.matrixDepth = found->depth;
+    made_8.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    made_8.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    made_8.partDepth = split->products;
+    made_8.parts = split->parts;
+    made_8.tilesDown = split->down;
+    made_8.tilesAcross = split->across;
+    made_8.groupColumns = groups->columns;
+    made_8.elements = told->elements;
+    made_8.scalars = known->scalars;
+    made_8.tap = tap;
+    return made_8;
 }
 
 /* A dispatch. */
@@ -25869,11 +26096,11 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     made_1.count = 0;
     for (int64_t place = 0; place < output.sizes.count; ++place) {
         const int64_t size = output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
             const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
-            dmlops_plan_int_8_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
+            dmlops_plan_int_16_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
                 place, tensor->strides.count)]);
         }
         dmlops_plan_Loop made_4;
@@ -25988,13 +26215,13 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* pla
     int64_t looked = 1;
     for (int64_t place = 0; place < told->output.sizes.count; ++place) {
         const int64_t size = told->output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
             movement.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
             movement.steps.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
             place, told->output.strides.count)]);
         dmlops_plan_Loop loop;
         loop.size = size;
@@ -26024,11 +26251,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning,
     if (loops->count == 0) {
         dmlops_plan_Loop_16 made_1;
         made_1.count = 0;
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 1);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         made_3.strides = made_2;
@@ -26060,24 +26287,24 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, c
     loops.count = 0;
     for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved->loops.count); ++each_3) {
         const dmlops_plan_Loop* loop = &moved->loops.items[each_3];
-        dmlops_plan_int_8 made_4;
+        dmlops_plan_int_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
             dmlops_divide(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)], factor));
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count,
             dmlops_divide(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)], factor));
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
         made_5.strides = made_4;
         dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
     }
-    dmlops_plan_int_8 made_6;
+    dmlops_plan_int_16 made_6;
     made_6.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
-    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 1);
     dmlops_plan_Loop made_7;
     made_7.size = dmlops_divide(inner.size, factor);
     made_7.strides = made_6;
@@ -26227,6 +26454,367 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    (void)planning;
+    return (tensor->bits == 16) && tensor->is_float;
+}
+
+/* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
+    axis, int64_t lines, int64_t depth) {
+    int64_t vector = dmlops_gcd(8, side->is_along ? depth : lines);
+    for (int64_t d = 0; d < side->steps.count; ++d) {
+        const int64_t step = side->steps.items[d];
+        if (side->is_along || (d != axis)) {
+            vector = dmlops_gcd(vector, step);
+        }
+    }
+    if (!side->is_along) {
+        vector = dmlops_gcd(vector, side->depth);
+    }
+    int is_dense = (side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)])
+        == 1;
+    dmlops_plan_Halves made_1;
+    made_1.is_along = side->is_along;
+    made_1.vector = is_dense ? vector : 1;
+    return made_1;
+}
+
+/* How the right factor of a convolution is read: eight pixels beside each other where the window has one place that is
+   always inside, else element by element. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
+    int is_plain = dmlops_plan_element_count(planning, &window.sizes) == 1;
+    for (int64_t d = 0; d < window.right_first.count; ++d) {
+        const int64_t first = window.right_first.items[d];
+        int64_t size = output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, d,
+            window.axes.count)], output.sizes.count)];
+        is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
+            window.right_steps.count)] == 1));
+        is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
+            right.sizes.count)]);
+    }
+    int64_t run = 1;
+    for (int64_t place = 0; place < window.sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window.sizes.count, 1), place);
+        if (is_plain && (right.strides.items[dmlops_item(planning, dmlops_add(behind, d), right.strides.count)] ==
+            run)) {
+            run = dmlops_multiply(run, output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning,
+                d, window.axes.count)], output.sizes.count)]);
+        }
+    }
+    int64_t whole = 1;
+    for (int64_t each_1 = 0; each_1 < window.axes.count; ++each_1) {
+        const int64_t d = window.axes.items[each_1];
+        whole = dmlops_multiply(whole, output.sizes.items[dmlops_item(planning, d, output.sizes.count)]);
+    }
+    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right.strides.items[dmlops_item(planning, 1, right.strides.count)]);
+    if (output.sizes.items[dmlops_item(planning, 0, output.sizes.count)] > 1) {
+        vector = dmlops_gcd(vector, right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
+    }
+    if (is_plain && (run == whole) && (vector == 8)) {
+        dmlops_plan_Halves made_2;
+        made_2.is_along = 0;
+        made_2.vector = 8;
+        return made_2;
+    }
+    dmlops_plan_Halves made_3;
+    made_3.is_along = 1;
+    made_3.vector = 1;
+    return made_3;
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. */
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found) {
+    if (found->column_axis == -1) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 64;
+        made_1.columns = 128;
+        made_1.depth = 32;
+        made_1.wave_rows = 32;
+        made_1.wave_columns = 32;
+        made_1.ahead = 1;
+        return made_1;
+    }
+    if (found->rows <= 16) {
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 16;
+        made_2.columns = 64;
+        made_2.depth = 64;
+        made_2.wave_rows = 16;
+        made_2.wave_columns = 16;
+        made_2.ahead = 2;
+        return made_2;
+    }
+    if (found->rows <= 32) {
+        dmlops_plan_UnitTile made_3;
+        made_3.rows = 32;
+        made_3.columns = 64;
+        made_3.depth = 64;
+        made_3.wave_rows = 32;
+        made_3.wave_columns = 16;
+        made_3.ahead = 2;
+        return made_3;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
+        dmlops_plan_UnitTile made_4;
+        made_4.rows = 64;
+        made_4.columns = 128;
+        made_4.depth = 64;
+        made_4.wave_rows = 32;
+        made_4.wave_columns = 32;
+        made_4.ahead = 2;
+        return made_4;
+    }
+    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+        dmlops_plan_UnitTile made_5;
+        made_5.rows = 128;
+        made_5.columns = 128;
+        made_5.depth = 32;
+        made_5.wave_rows = 64;
+        made_5.wave_columns = 32;
+        made_5.ahead = 1;
+        return made_5;
+    }
+    dmlops_plan_UnitTile made_6;
+    made_6.rows = 128;
+    made_6.columns = 256;
+    made_6.depth = 32;
+    made_6.wave_rows = 32;
+    made_6.wave_columns = 64;
+    made_6.ahead = 1;
+    return made_6;
+}
+
+/* How many of the last dimensions lie side by side in the output, behind that of rows. */
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis) {
+    int64_t run = 1;
+    int64_t count = 0;
+    for (int64_t place = 0; place < output->sizes.count; ++place) {
+        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
+        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
+            break;
+        }
+        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+        count = dmlops_add(count, 1);
+    }
+    return count;
+}
+
+/* How many tiles of that size there are. */
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
+        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
+   costs less than that. */
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_UnitTile* tile) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int is_slow = (found->column_axis == -1) || (found->rows <= 32);
+    int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
+    int64_t parts = 1;
+    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, enough, groups),
+            dmlops_divide(found->depth, 64)), 8), 1);
+    }
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), tile->depth), 1), tile->depth);
+    dmlops_plan_Split made_1;
+    made_1.down = down;
+    made_1.across = across;
+    made_1.parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    made_1.products = products;
+    return made_1;
+}
+
+/* The words of the left factor of a convolution, put in order. */
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
+        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 4));
+}
+
+/* Threads in a group that works out a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
+    (void)planning;
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
+        tile->wave_columns)), 32);
+}
+
+/* By matrix units where the device has them and both factors are halves, else by ordinary arithmetic. */
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted.left,
+        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
+        contracted.right, told->tensors.count)]);
+    if (dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && told->factors.applies) {
+        dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+        int64_t least = (found.column_axis == -1) ? 4 : 2;
+        if (found.is_worth && (found.rows >= least) && (found.columns > 1)) {
+            dmlops_plan_matrix_units(planning, told, shader, &found);
+            return;
+        }
+    }
+    dmlops_plan_contraction(planning, told, shader);
+}
+
+/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, found);
+    dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
+    int is_windowed = found->column_axis == -1;
+    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1));
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
+    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (is_windowed) {
+        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
+        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
+    } else {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+    }
+    dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_out_share(planning);
+    int64_t number = contracted.number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
+        contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_Matrices factors = *found;
+    if (is_ordered) {
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 2),
+            dmlops_plan_in_order(planning, found));
+        first = dmlops_multiply(2, part_words);
+        dmlops_plan_Halves made_4;
+        made_4.is_along = 1;
+        made_4.vector = 8;
+        left = made_4;
+        dmlops_plan_Matrices made_5 = dmlops_plan_ordered(planning, found, &output);
+        factors = made_5;
+    }
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    if (is_windowed) {
+        dmlops_plan_Halves made_6 = dmlops_plan_pixels_of(planning, told, shader);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_6);
+    } else {
+        dmlops_plan_Halves made_7 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+            found->depth);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
+    }
+    if (is_windowed) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
+    }
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
+        &output) : 1);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
+        &split, &known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_ordered);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 1), whole);
+    }
+}
+
+/* The same with a left factor in order: rows of whole vectors. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tensor* output) {
+    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis,
+        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8));
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = 1;
+    made_1.is_along = 1;
+    made_1.vector = 1;
+    dmlops_plan_Matrices made_2;
+    made_2.is_worth = found->is_worth;
+    made_2.sizes = found->sizes;
+    made_2.row_axis = found->row_axis;
+    made_2.column_axis = found->column_axis;
+    made_2.rows = found->rows;
+    made_2.columns = found->columns;
+    made_2.run = found->run;
+    made_2.depth = found->depth;
+    made_2.tile_depth = found->tile_depth;
+    made_2.count = found->count;
+    made_2.left = made_1;
+    made_2.right = found->right;
+    return made_2;
+}
+
+/* The macros of the pass that multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
+    dmlops_out_define(planning, "", "NUM_THREADS", dmlops_plan_unit_threads(planning, tile));
+    dmlops_out_define(planning, "", "LEFT_VECTOR", left->vector);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left->is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", right->vector);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right->is_along);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile->rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", tile->columns);
+    dmlops_out_define(planning, "", "TILES_WALKED", 8);
+    dmlops_out_define(planning, "", "WAVE_ROWS", tile->wave_rows);
+    dmlops_out_define(planning, "", "WAVE_COLUMNS", tile->wave_columns);
+    dmlops_out_define(planning, "", "AHEAD", tile->ahead);
+}
+
+/* Pass `number`, in which each thread has a word of its own; one that adds up parts waits for them. */
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
+    split, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, 256, 1);
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
+        known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
+}
+
 /* The bits of an element that make it nonzero: all, of a float all but the sign. */
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
@@ -26251,9 +26839,9 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     for (int64_t each_1 = 0; each_1 < told->input.sizes.count; ++each_1) {
         const int64_t size = told->input.sizes.items[each_1];
         const int64_t stride = told->input.strides.items[dmlops_item(planning, each_1, told->input.strides.count)];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         made_3.strides = made_2;
@@ -26320,9 +26908,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     for (int64_t each_1 = 0; each_1 < told->output.sizes.count; ++each_1) {
         const int64_t size = told->output.sizes.items[each_1];
         const int64_t stride = told->output.strides.items[dmlops_item(planning, each_1, told->output.strides.count)];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         made_3.strides = made_2;
@@ -26331,9 +26919,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     if (dmlops_plan_is_packed(planning, &told->output)) {
         dmlops_plan_Loop_16 made_4;
         made_4.count = 0;
-        dmlops_plan_int_8 made_5;
+        dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, 1);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, 1);
         dmlops_plan_Loop made_6;
         made_6.size = count;
         made_6.strides = made_5;
@@ -26461,11 +27049,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
         int64_t written = (!of_axes || told->is_each) ? told->output.strides.items[dmlops_item(planning, place,
             told->output.strides.count)] : read;
         int in_order = of_axes && told->chooses;
-        dmlops_plan_int_8 made_5;
+        dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, read);
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, written);
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, read);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, written);
+        dmlops_plan_int_16_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
             order.count)] : read);
         dmlops_plan_Loop made_6;
         made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
@@ -26482,11 +27070,11 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planni
     made_9.count = 0;
     for (int64_t each_10 = 0; each_10 < loops.count; ++each_10) {
         const dmlops_plan_Loop* loop = &loops.items[each_10];
-        dmlops_plan_int_8 made_11;
+        dmlops_plan_int_16 made_11;
         made_11.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
             loop->strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_12;
         made_12.size = loop->size;
@@ -26585,11 +27173,11 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     places.count = 0;
     for (int64_t place = 0; place < kept.count; ++place) {
         const dmlops_plan_Loop* loop = &kept.items[place];
-        dmlops_plan_int_8 made_9;
+        dmlops_plan_int_16 made_9;
         made_9.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_9, made_9.count, order.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, order.items[dmlops_item(planning, place,
             order.count)]);
-        dmlops_plan_int_8_insert(planning, &made_9, made_9.count, loop->strides.items[dmlops_item(planning, 1,
+        dmlops_plan_int_16_insert(planning, &made_9, made_9.count, loop->strides.items[dmlops_item(planning, 1,
             loop->strides.count)]);
         dmlops_plan_Loop made_10;
         made_10.size = loop->size;
@@ -26603,10 +27191,10 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_out_write(planning, &made_11.output);
     dmlops_plan_Loop_16 made_12;
     made_12.count = 0;
-    dmlops_plan_int_8 made_13;
+    dmlops_plan_int_16 made_13;
     made_13.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, sets.number);
-    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, sets.number);
+    dmlops_plan_int_16_insert(planning, &made_13, made_13.count, 0);
     dmlops_plan_Loop made_14;
     made_14.size = parts;
     made_14.strides = made_13;
@@ -26651,6 +27239,285 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     params.reduced = reduced;
     dmlops_put_ReduceParams(planning, &params);
     dmlops_out_dispatch(planning, &found, number == 2);
+}
+
+/* The tensors that are read or written, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows) {
+    (void)planning;
+    return (rows->read | rows->each) | rows->of_rows;
+}
+
+/* Whether all tensors that take part have the dimensions of the rows' one, each of its size or 1, and outputs all
+   elements that they should have. */
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_RowsPass rows = shader->rows;
+    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, rows.source, told->tensors.count)];
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int takes_part = ((dmlops_plan_taking_part(planning, &rows) >> place) & 1) == 1;
+        if (takes_part && tensor->is_present) {
+            if (tensor->sizes.count != source.sizes.count) {
+                return 0;
+            }
+            for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+                const int64_t size = tensor->sizes.items[d];
+                int is_one = (((rows.of_rows >> place) & 1) == 1) && (told->reduced.items[dmlops_item(planning, d,
+                    told->reduced.count)] == 1);
+                int is_whole = size == (is_one ? 1 : source.sizes.items[dmlops_item(planning, d, source.sizes.count)]);
+                if (!is_whole && ((size != 1) || (((rows.read >> place) & 1) == 0))) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return 1;
+}
+
+/* How far apart neighbours along a dimension are, 0 where all are the same element. */
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis) {
+    return (tensor->is_present && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1)) ?
+        tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0;
+}
+
+/* The dimensions of the rows' tensor, merged; the first and the last stride of a loop are that one's. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes) {
+    dmlops_plan_Tensor source = told->tensors.items[dmlops_item(planning, shader->rows.source, told->tensors.count)];
+    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const int64_t axis = axes->items[each_1];
+        dmlops_plan_int_16 strides;
+        strides.count = 0;
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
+            source.strides.count)]);
+        for (int64_t place = 0; place < told->tensors.count; ++place) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+            dmlops_plan_int_16_insert(planning, &strides, strides.count, (((taking >> place) & 1) == 1) ?
+                dmlops_plan_stride_of(planning, tensor, axis) : 0);
+        }
+        dmlops_plan_int_16_insert(planning, &strides, strides.count, source.strides.items[dmlops_item(planning, axis,
+            source.strides.count)]);
+        dmlops_plan_Loop made_2;
+        made_2.size = source.sizes.items[dmlops_item(planning, axis, source.sizes.count)];
+        made_2.strides = strides;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+    }
+    dmlops_plan_Loop_16 made_3 = dmlops_plan_merged(planning, &loops);
+    loops = made_3;
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_4 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_4);
+    }
+    return loops;
+}
+
+/* The strides of a tensor but for the innermost loop of a row. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_others_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept,
+    const dmlops_plan_Loop_16* reduced, int64_t place) {
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &kept->items[each_1];
+        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
+            loop->strides.count)]);
+    }
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+        const dmlops_plan_Loop* loop = &reduced->items[each_2];
+        dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning, place,
+            loop->strides.count)]);
+    }
+    return others;
+}
+
+/* The elements that make up a vector: neighbours in the rows' tensor and in outputs as large. */
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
+    dmlops_plan_Loop inner = reduced->items[dmlops_item(planning, -1, reduced->count)];
+    int64_t vector = 0;
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int is_whole = (((shader->rows.each >> place) & 1) == 1) || (place == shader->rows.source);
+        if (is_whole && tensor->is_present) {
+            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, kept, reduced, dmlops_add(place, 1));
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            vector = dmlops_gcd(vector, own);
+        }
+    }
+    return vector;
+}
+
+/* How rows lie in tensors. Without statistics, any loop makes a row, and the innermost is the best. */
+DMLOPS_CALLED dmlops_plan_Layout dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_int_8 between;
+    between.count = 0;
+    dmlops_plan_int_8 within;
+    within.count = 0;
+    for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, shader->rows.source,
+        told->tensors.count)].sizes.count; ++axis) {
+        if ((told->reduced.count > 0) && (told->reduced.items[dmlops_item(planning, axis, told->reduced.count)] == 0)) {
+            dmlops_plan_int_8_insert(planning, &between, between.count, axis);
+        } else {
+            dmlops_plan_int_8_insert(planning, &within, within.count, axis);
+        }
+    }
+    dmlops_plan_Loop_16 kept = dmlops_plan_loops_along(planning, told, shader, &between);
+    dmlops_plan_Loop_16 reduced = dmlops_plan_loops_along(planning, told, shader, &within);
+    if (told->reduced.count == 0) {
+        dmlops_plan_Loop_16 made_1;
+        made_1.count = 0;
+        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
+            const dmlops_plan_Loop* item = &reduced.items[each_2];
+            dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, item);
+        }
+        kept = made_1;
+        dmlops_plan_Loop_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
+            const dmlops_plan_Loop* item = &reduced.items[each_4];
+            dmlops_plan_Loop_16_insert(planning, &made_3, made_3.count, item);
+        }
+        reduced = made_3;
+    }
+    if (kept.count == 0) {
+        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0);
+        dmlops_plan_Loop_16_insert(planning, &kept, kept.count, &made_5);
+    }
+    dmlops_plan_Layout made_6;
+    made_6.kept = kept;
+    made_6.reduced = reduced;
+    made_6.vector = dmlops_plan_vector_along(planning, told, shader, &kept, &reduced);
+    return made_6;
+}
+
+/* The macros that say how tensors are read and written along a row. */
+DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
+    dmlops_plan_Loop inner = found->reduced.items[dmlops_item(planning, -1, found->reduced.count)];
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if (((dmlops_plan_taking_part(planning, &shader->rows) >> place) & 1) == 1) {
+            dmlops_plan_int_64 others = dmlops_plan_others_of(planning, &found->kept, &found->reduced,
+                dmlops_add(place, 1));
+            int64_t own = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+            int is_packed = tensor->is_present && (own >= found->vector);
+            dmlops_out_define(planning, tensor->macro, "_VECTOR", is_packed ? found->vector : 1);
+            if (((shader->rows.read >> place) & 1) == 1) {
+                int is_one = 1;
+                for (int64_t each_1 = 0; each_1 < found->reduced.count; ++each_1) {
+                    const dmlops_plan_Loop* loop = &found->reduced.items[each_1];
+                    is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
+                        loop->strides.count)] == 0);
+                }
+                dmlops_out_define(planning, tensor->macro, "_OF_ROW", (int64_t)is_one);
+            }
+        }
+    }
+}
+
+/* Loops as shaders take them, with one stride for each tensor. */
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops) {
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
+            ++each_4) {
+            const int64_t item = loop->strides.items[each_4];
+            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, item);
+        }
+        dmlops_plan_Loop made_5;
+        made_5.size = loop->size;
+        made_5.strides = made_3;
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_5);
+    }
+    dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &made_1);
+    return made_6;
+}
+
+/* One dispatch; the passes of the definition where tensors do not fit together. */
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->rows.output, told->tensors.count)];
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Layout found = dmlops_plan_layout_of(planning, told, shader);
+    dmlops_plan_tell_vectors(planning, told, shader, &found);
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, found.reduced.count); ++each_3) {
+        const dmlops_plan_Loop* item = &found.reduced.items[each_3];
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+    }
+    dmlops_plan_Loop made_4 = dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)], found.vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_4);
+    dmlops_plan_Sets sets = dmlops_plan_sets_of(planning, &found.kept, &vectors);
+    dmlops_plan_Sharing sharing = dmlops_plan_shared(planning, &sets);
+    int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
+    int64_t extent = (told->reduced.count > 0) ? sets.extent : dmlops_min(sets.extent, dmlops_multiply(4, block));
+    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_5);
+    }
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
+        sharing.threads), parts);
+    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1);
+    dmlops_out_define(planning, "", "PASS", shader->rows.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", sharing.threads);
+    dmlops_out_define(planning, "", "LANES", sharing.lanes);
+    dmlops_out_define(planning, "", "ACROSS", (int64_t)sharing.is_across);
+    dmlops_out_define(planning, "", "UNROLL", sharing.unroll);
+    dmlops_out_define(planning, "", "WHOLE", (int64_t)(sets.extent <= block));
+    dmlops_out_define(planning, "", "VECTOR", found.vector);
+    dmlops_out_define(planning, "", "KEPT_RANK", found.kept.count);
+    dmlops_out_define(planning, "", "REDUCED_RANK", vectors.count);
+    dmlops_plan_int_16 made_6;
+    made_6.count = 0;
+    for (int64_t each_7 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); each_7 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); ++each_7) {
+        const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
+            found.reduced.count)].strides.items[each_7];
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, dmlops_modulo(stride, INT64_C(4294967296)));
+    }
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_of_tensors(planning, &found.kept);
+    dmlops_plan_Dimension_10 made_9 = dmlops_plan_of_tensors(planning, &vectors);
+    dmlops_plan_RowsParams params;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.scalars = known.scalars;
+    params.rowCount = sets.number;
+    params.rowVectors = sets.extent;
+    params.partVectors = extent;
+    params.partCount = parts;
+    params.groupColumns = grid_.columns;
+    params.steps = made_6;
+    params.keptLoops = made_8;
+    params.rowLoops = made_9;
+    dmlops_put_RowsParams(planning, &params);
+    dmlops_out_dispatch(planning, &grid_, 0);
 }
 
 DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
@@ -26717,10 +27584,10 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
         int is_grouped = (length > 64) && !side_by_side;
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
         dmlops_plan_Loop made_3;
         made_3.size = 1;
         made_3.strides = made_2;
@@ -26759,21 +27626,21 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     for (int64_t place = 0; place < loops.count; ++place) {
         dmlops_plan_Loop loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1),
             place), loops.count)];
-        dmlops_plan_int_8 made_7;
+        dmlops_plan_int_16 made_7;
         made_7.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, loop.strides.items[dmlops_item(planning, 0,
             loop.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, following);
+        dmlops_plan_int_16_insert(planning, &made_7, made_7.count, following);
         dmlops_plan_Loop made_8;
         made_8.size = loop.size;
         made_8.strides = made_7;
         dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_8);
         following = dmlops_multiply(following, loop.size);
     }
-    dmlops_plan_int_8 made_9;
+    dmlops_plan_int_16 made_9;
     made_9.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_9, made_9.count, 1);
+    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_9, made_9.count, 1);
     dmlops_plan_Loop made_10;
     made_10.size = segments;
     made_10.strides = made_9;
@@ -26812,18 +27679,18 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_write(planning, &made_13.output);
     dmlops_plan_Loop_16 each;
     each.count = 0;
-    dmlops_plan_int_8 made_14;
+    dmlops_plan_int_16 made_14;
     made_14.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_14, made_14.count, segments);
-    dmlops_plan_int_8_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
+    dmlops_plan_int_16_insert(planning, &made_14, made_14.count, segments);
     dmlops_plan_Loop made_15;
     made_15.size = count;
     made_15.strides = made_14;
     dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_15);
-    dmlops_plan_int_8 made_16;
+    dmlops_plan_int_16 made_16;
     made_16.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, 0);
-    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
+    dmlops_plan_int_16_insert(planning, &made_16, made_16.count, 0);
     dmlops_plan_Loop made_17;
     made_17.size = 1;
     made_17.strides = made_16;
@@ -26848,10 +27715,10 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_read(planning, &made_19.input);
     dmlops_out_read(planning, &made_19.starts);
     dmlops_out_write(planning, &made_19.output);
-    dmlops_plan_int_8 made_20;
+    dmlops_plan_int_16 made_20;
     made_20.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_8_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_insert(planning, &made_20, made_20.count, dmlops_multiply(segment, target.step));
     dmlops_plan_Loop made_21;
     made_21.size = segments;
     made_21.strides = made_20;
@@ -26884,13 +27751,13 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     made_1.count = 0;
     for (int64_t place = 0; place < told->output.sizes.count; ++place) {
         const int64_t size = told->output.sizes.items[place];
-        dmlops_plan_int_8 made_2;
+        dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
             place, told->input.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
             place, told->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
@@ -26906,14 +27773,14 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     made_5.count = 0;
     for (int64_t place = 0; place < told->updates.sizes.count; ++place) {
         const int64_t size = told->updates.sizes.items[place];
-        dmlops_plan_int_8 made_6;
+        dmlops_plan_int_16 made_6;
         made_6.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
             movement.steps.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
             place, told->updates.strides.count)]);
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
             movement.strides.count)]);
         dmlops_plan_Loop made_7;
         made_7.size = size;
@@ -27151,11 +28018,11 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, item);
     }
     if (runs > 1) {
-        dmlops_plan_int_8 made_11;
+        dmlops_plan_int_16 made_11;
         made_11.count = 0;
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
-        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_int_16_insert(planning, &made_11, made_11.count, 0);
         dmlops_plan_Loop made_12;
         made_12.size = runs;
         made_12.strides = made_11;
@@ -28447,6 +29314,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -28599,7 +29468,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_contraction(planning, &told, &dmlops_convolution_shader);
+    dmlops_plan_products(planning, &told, &dmlops_convolution_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
@@ -28614,6 +29483,8 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {17, dmlops_gemm_activations},
     {-1, 0, 0, 0},
     {2, 0, 1, 3},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -28676,7 +29547,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_list(planning, &told.factors.right, &list3);
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_contraction(planning, &told, &dmlops_gemm_shader);
+    dmlops_plan_products(planning, &told, &dmlops_gemm_shader);
 }
 
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
@@ -28711,6 +29582,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28851,6 +29724,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -28933,6 +29808,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29013,6 +29890,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29323,6 +30202,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {17, dmlops_batch_normalization_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {1, 5, 31, 32, 0, 5},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -29338,8 +30219,11 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_tell_list(planning, &told.reduced, &list1);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -29355,6 +30239,8 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {17, dmlops_mean_variance_normalization_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -29403,8 +30289,20 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list7, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list7);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_kept[] = {{"KEPT_BASE", 1, 0}};
@@ -29419,6 +30317,8 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -29477,6 +30377,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 1, 2, 0, 1},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -29505,7 +30407,13 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_plan_definition(planning, &told, &dmlops_lp_normalization_shader);
+    dmlops_list list3;
+    list3.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list3, (at_v0 == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list3);
+    dmlops_plan_rows(planning, &told, &dmlops_lp_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
@@ -29521,6 +30429,8 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {17, dmlops_rnn_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -29602,6 +30512,8 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {17, dmlops_lstm_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -29701,6 +30613,8 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {17, dmlops_gru_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -29974,6 +30888,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, 0, 1, -1},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -30056,6 +30972,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -30163,6 +31081,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -30458,6 +31378,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, 0, 1, -1},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -30638,6 +31560,8 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -30710,8 +31634,28 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any6 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any7 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list8);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization1_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
@@ -30726,6 +31670,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -30754,6 +31700,8 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -30790,6 +31738,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -30840,6 +31790,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -30905,6 +31857,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -31102,6 +32056,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31161,6 +32117,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31240,6 +32198,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31304,6 +32264,8 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -31383,6 +32345,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -31535,6 +32499,8 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31606,6 +32572,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {4, 0, 31, 32, 192, 5},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31645,7 +32613,13 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     }
     dmlops_tell_listed(planning, &told.lists, &list3);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_grad_shader);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list4);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_grad_shader);
 }
 
 static const dmlops_plan_Pass dmlops_element_wise_quantized_linear_add_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
@@ -31658,6 +32632,8 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -31690,6 +32666,8 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -31741,6 +32719,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -31806,6 +32786,8 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -31903,6 +32885,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {17, dmlops_batch_normalization_training_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {4, 0, 15, 16, 96, 4},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -31953,8 +32937,20 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list7, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list7);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_shader);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
@@ -31969,6 +32965,8 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {4, 0, 31, 32, 192, 5},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32014,7 +33012,19 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
-    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+    dmlops_list list5;
+    list5.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list5, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_list list6;
+    list6.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list6, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list6);
+    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_grad_shader);
 }
 
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
@@ -32184,6 +33194,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -32215,6 +33227,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -32254,18 +33268,20 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 11, 0, 2048, 256, 0, -1, -1}, {8, 0, 12, 0, 4096, 2, 0, -1, -1}, {9, 0, 13, 0, 8192, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
-    {9, dmlops_multihead_attention_kept},
-    {10, dmlops_multihead_attention_passes},
+    {4, dmlops_multihead_attention_kept},
+    {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
     {0, NULL},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {3, 0, 384},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -32355,83 +33371,153 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->HeadCount);
     dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_push(&list5, let_ValueHeadSize);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
-    dmlops_push(&list6, let_BatchSize);
     dmlops_push(&list6, (int64_t)desc->HeadCount);
-    dmlops_push(&list6, let_SequenceLength);
-    dmlops_push(&list6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_push(&list6, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_list list7;
     list7.count = 0;
-    dmlops_push(&list7, let_BatchSize);
-    dmlops_push(&list7, (int64_t)desc->HeadCount);
-    dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_push(&list7, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, let_BatchSize);
     dmlops_push(&list8, (int64_t)desc->HeadCount);
-    dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_push(&list8, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, let_BatchSize);
     dmlops_push(&list9, (int64_t)desc->HeadCount);
-    dmlops_push(&list9, let_SequenceLength);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, let_BatchSize);
-    dmlops_push(&list10, let_SequenceLength);
-    dmlops_push(&list10, dmlops_multiply((int64_t)desc->HeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_push(&list10, (int64_t)desc->HeadCount);
+    dmlops_push(&list10, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->HeadCount);
-    dmlops_push(&list11, let_HeadSize);
+    int64_t chosen3;
+    if (desc->ValueTensor != NULL) {
+        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+    } else {
+        int64_t chosen2;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list12;
+            list12.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list13;
+                list13.count = 0;
+                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list13, 3, 1);
+                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                    }
+                }
+            }
+            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->HeadCount);
+        } else {
+            int64_t chosen1;
+            if (desc->PastValueTensor != NULL) {
+                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list14;
+                list14.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list15;
+                    list15.count = 0;
+                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list15, 3, 1);
+                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                        }
+                    }
+                }
+                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->HeadCount);
+            }
+            chosen2 = chosen1;
+        }
+        chosen3 = chosen2;
+    }
+    dmlops_push(&list11, chosen3);
     dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_push(&list12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_push(&list13, (int64_t)desc->HeadCount);
-    dmlops_push(&list13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_push(&list14, (int64_t)desc->HeadCount);
-    dmlops_push(&list14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    dmlops_push(&list15, (int64_t)desc->HeadCount);
-    dmlops_push(&list15, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    dmlops_push(&list16, (int64_t)desc->HeadCount);
-    dmlops_push(&list16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, !0);
+    int64_t chosen6;
+    if (desc->KeyTensor != NULL) {
+        chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen5;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen4;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list16;
+                list16.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list17;
+                    list17.count = 0;
+                    dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list17, 3, 1);
+                    dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list16, 0);
+                            dmlops_push(&list16, 0);
+                            dmlops_push(&list16, 0);
+                        }
+                    }
+                }
+                chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
+            } else {
+                chosen4 = 0;
+            }
+            chosen5 = chosen4;
+        }
+        chosen6 = chosen5;
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
@@ -32447,6 +33533,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -32533,6 +33621,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -32707,6 +33797,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -32774,6 +33866,8 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -32820,6 +33914,8 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {2, 0, 7, 8, 0, 3},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -32893,22 +33989,44 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
     dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any6 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any7 = 0;
+        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
+            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
+        }
+        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_tell_list(planning, &told.reduced, &list8);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization2_shader);
+    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization2_shader);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 12, 0, 4096, 256, 0, -1, -1}, {8, 0, 13, 0, 8192, 2, 0, -1, -1}, {9, 0, 14, 0, 16384, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
-    {9, dmlops_multihead_attention1_kept},
-    {10, dmlops_multihead_attention1_passes},
+    {4, dmlops_multihead_attention1_kept},
+    {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
     {0, NULL},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {3, 0, 2432},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -33000,83 +34118,292 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_TotalSequenceLength);
+    dmlops_push(&list5, let_ValueHeadSize);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
-    dmlops_push(&list6, let_BatchSize);
     dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list6, let_SequenceLength);
-    dmlops_push(&list6, let_TotalSequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 4 & 1));
+    dmlops_push(&list6, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_list list7;
     list7.count = 0;
-    dmlops_push(&list7, let_BatchSize);
-    dmlops_push(&list7, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 5 & 1));
+    dmlops_push(&list7, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list7);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, let_BatchSize);
-    dmlops_push(&list8, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list8, (int)(wanted >> 6 & 1));
+    dmlops_push(&list8, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list8, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, let_BatchSize);
-    dmlops_push(&list9, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list9, let_SequenceLength);
+    dmlops_push(&list9, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list9, (int)(wanted >> 7 & 1));
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, let_BatchSize);
-    dmlops_push(&list10, let_SequenceLength);
-    dmlops_push(&list10, dmlops_multiply((int64_t)desc->QueryHeadCount, let_ValueHeadSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list10, (int)(wanted >> 8 & 1));
+    dmlops_push(&list10, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list10, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list11, let_HeadSize);
+    int64_t chosen3;
+    if (desc->ValueTensor != NULL) {
+        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen2;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list12;
+            list12.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list13;
+                list13.count = 0;
+                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list13, 3, 1);
+                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                        dmlops_push(&list12, 0);
+                    }
+                }
+            }
+            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->QueryHeadCount);
+        } else {
+            int64_t chosen1;
+            if (desc->PastValueTensor != NULL) {
+                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list14;
+                list14.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list15;
+                    list15.count = 0;
+                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list15, 3, 1);
+                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                            dmlops_push(&list14, 0);
+                        }
+                    }
+                }
+                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->QueryHeadCount);
+            }
+            chosen2 = chosen1;
+        }
+        chosen3 = chosen2;
+    }
+    dmlops_push(&list11, chosen3);
     dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_push(&list12, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_push(&list13, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list13, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_push(&list14, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list14, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    dmlops_push(&list15, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list15, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    dmlops_push(&list16, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list16, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list16);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
+    int64_t chosen7;
+    if ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL)) {
+        chosen7 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen6;
+        if (desc->KeyTensor != NULL) {
+            chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+        } else {
+            int64_t chosen5;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen4;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list16;
+                    list16.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list17;
+                        list17.count = 0;
+                        dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list17, 3, 1);
+                        dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
+                    } else {
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        } else {
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list16, 0);
+                                dmlops_push(&list16, 0);
+                                dmlops_push(&list16, 0);
+                            }
+                        }
+                    }
+                    chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
+                } else {
+                    chosen4 = 0;
+                }
+                chosen5 = chosen4;
+            }
+            chosen6 = chosen5;
+        }
+        chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
+    }
+    dmlops_tell_integer(planning, &told.numbers, chosen7);
+    int64_t chosen11;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen10;
+        if (desc->KeyTensor != NULL) {
+            chosen10 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+        } else {
+            int64_t chosen9;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen9 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen8;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list18;
+                    list18.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list19;
+                        list19.count = 0;
+                        dmlops_append(&list19, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list19, 3, 1);
+                        dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
+                    } else {
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list18, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        } else {
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list18, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list18, 0);
+                                dmlops_push(&list18, 0);
+                                dmlops_push(&list18, 0);
+                            }
+                        }
+                    }
+                    chosen8 = dmlops_list_entry(list18.values, list18.count, 1);
+                } else {
+                    chosen8 = 0;
+                }
+                chosen9 = chosen8;
+            }
+            chosen10 = chosen9;
+        }
+        chosen11 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen10);
+    }
+    int64_t chosen14;
+    if (desc->KeyTensor != NULL) {
+        chosen14 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen13;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen13 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen12;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list20;
+                list20.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list21;
+                    list21.count = 0;
+                    dmlops_append(&list21, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list21, 3, 1);
+                    dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list20, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list20, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list20, 0);
+                            dmlops_push(&list20, 0);
+                            dmlops_push(&list20, 0);
+                        }
+                    }
+                }
+                chosen12 = dmlops_list_entry(list20.values, list20.count, 1);
+            } else {
+                chosen12 = 0;
+            }
+            chosen13 = chosen12;
+        }
+        chosen14 = chosen13;
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)));
+    int64_t chosen17;
+    if (desc->KeyTensor != NULL) {
+        chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen16;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen16 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen15;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list22;
+                list22.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list23;
+                    list23.count = 0;
+                    dmlops_append(&list23, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list23, 3, 1);
+                    dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list22, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list22, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list22, 0);
+                            dmlops_push(&list22, 0);
+                            dmlops_push(&list22, 0);
+                        }
+                    }
+                }
+                chosen15 = dmlops_list_entry(list22.values, list22.count, 1);
+            } else {
+                chosen15 = 0;
+            }
+            chosen16 = chosen15;
+        }
+        chosen17 = chosen16;
+    }
+    dmlops_tell_integer(planning, &told.numbers, chosen17);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
 }
 
@@ -33138,6 +34465,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -33170,6 +34499,8 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -33237,6 +34568,8 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {-1, 0, 0, 0},
     {-1, 0, 0, 0},
+    {-1, 0, 0},
+    {-1, 0, 0, 0, 0, 0},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
@@ -33550,8 +34883,8 @@ static inline void dmlops_refuse_unread(
     }
 }
 
-static inline size_t dmlops_plan_work(
-    const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
+static inline size_t dmlops_plan_for(
+    const DML_OPERATOR_DESC* desc, uint32_t capabilities, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
     dmlops_planning planning;
     dmlops_work own;
     int64_t type = 0;
@@ -33562,6 +34895,7 @@ static inline size_t dmlops_plan_work(
     planning.shared_defines = planning.shared_bindings = planning.shared_reads = 0;
     planning.waits = 0;
     planning.place_count = 0;
+    planning.capabilities = capabilities;
     planning.owner = DMLOPS_NO_MEMBER;
     planning.next.define_count = planning.next.binding_count = planning.next.read_count = 0;
     planning.next.constant_count = 0;
@@ -33586,6 +34920,11 @@ static inline size_t dmlops_plan_work(
         }
     }
     return planning.work->dispatch_count;
+}
+
+static inline size_t dmlops_plan_work(
+    const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
+    return dmlops_plan_for(desc, 0, work, out, capacity);
 }
 
 static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity) {

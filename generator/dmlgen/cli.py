@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dmlgen.diff.change import Change
 
 _Command: TypeAlias = Callable[[argparse.Namespace], int]  # arguments to exit code
+_Add: TypeAlias = Callable[[str, _Command, str], argparse.ArgumentParser]  # a command: name, meaning, help
 
 # Stages are imported when first needed: with nothing to do, generate is hardly more than the start of Python.
 
@@ -69,6 +70,16 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--specs", type=Path, metavar="DIR", default=specs, help="the specs (%(default)s)")
         return sub
 
+    _add_outputs(add)
+    _add_sweep(add)
+    _add_schema(commands)
+    _add_specs(add)
+    _add_comparisons(add)
+    return parser
+
+
+def _add_outputs(add: _Add) -> None:
+    """The commands that write what the specs give."""
     sub = add("generate", _generate, "Write every output that changed.")
     out = default("generated")
     sub.add_argument("--out", type=Path, metavar="DIR", default=out, help="where to write (%(default)s)")
@@ -94,7 +105,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "models of DirectML's operators only, which need no shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
-    _add_sweep(add)
+
+
+def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command that reads no specs."""
     schema = "Write the JSON Schemas with which editors complete and check specs."
     sub = commands.add_parser("schema", help=schema, description=schema)
     sub.set_defaults(command=_schema)
@@ -103,6 +117,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
     )
+
+
+def _add_specs(add: _Add) -> None:
+    """The commands for those who write specs."""
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
@@ -125,11 +143,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     formats = ("text", "json", "markdown")
     sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
-    _add_comparisons(add)
-    return parser
 
 
-def _add_sweep(add: Callable[[str, _Command, str], argparse.ArgumentParser]) -> None:
+def _add_sweep(add: _Add) -> None:
     """The command that runs what the generator makes."""
     text = (
         "Judge every case of the test matrices at every feature level, and compute those with data by the"
@@ -151,7 +167,7 @@ def _add_sweep(add: Callable[[str, _Command, str], argparse.ArgumentParser]) -> 
     sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
 
 
-def _add_comparisons(add: Callable[[str, _Command, str], argparse.ArgumentParser]) -> None:
+def _add_comparisons(add: _Add) -> None:
     """The commands that compare specs with those of another revision."""
     sub = add("diff", _diff, "Print what changed in meaning and whom it breaks; exit 1 if anything did.")
     side = "%s: a git revision, or a folder of specs; %s without it"

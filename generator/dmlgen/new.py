@@ -193,6 +193,8 @@ def _draft(
         schedule=None,
         contraction=None,
         sliding=None,
+        attention=None,
+        rows=None,
         examples=(),
         data=(),
         errata=(),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
@@ -21,7 +21,7 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.text import NO_TEXT, Message, Text
 
 if TYPE_CHECKING:
-    from dmlgen.schedules.schedule import Contraction, Schedule, Sliding
+    from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule, Sliding
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -472,6 +472,8 @@ class Operator:
     schedule: Schedule | None  # the fast way that the generator has; no spec says it
     contraction: Contraction | None  # a faster way beside that of the definition itself
     sliding: Sliding | None  # another one
+    attention: Attention | None  # the same for an intermediate tensor
+    rows: Rows | None  # the same for all outputs
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -730,10 +732,8 @@ class Registry:
     @property
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
-        plain = (
-            replace(one, schedule=None, contraction=None, sliding=None) if one.defines is not None else one
-            for one in self.operators
-        )
+        none: dict[str, Any] = dict.fromkeys(("schedule", "contraction", "sliding", "attention", "rows"))
+        plain = (replace(one, **none) if one.defines is not None else one for one in self.operators)
         return replace(self, operators=tuple(plain))
 
     @cached_property

@@ -1,4 +1,4 @@
-/* dmlops_plan_work for callers that load it: the plan as text, and a line for each dispatch.
+/* dmlops_plan_for for callers that load it: the plan as text, and a line for each dispatch.
  *
  *     REASON MEMBER SIZE:CLEARED,... MEMBER:ENTRY,... MESSAGE
  *     SHADER X,Y,Z WAITS READS NAME=VALUE,... MEMBER:ENTRY,... WORD,...
@@ -9,7 +9,7 @@
 #define CAPACITY 256
 #define LINE 16384
 
-const char* plan(const DML_OPERATOR_DESC* desc);
+const char* plan(const DML_OPERATOR_DESC* desc, uint32_t capabilities);
 size_t count(const DML_OPERATOR_DESC* desc, size_t capacity);
 
 static char text[(CAPACITY + 1) * LINE];
@@ -20,10 +20,10 @@ static void put(const char* name, const char* between, uint32_t number, char aft
     end += (size_t)written;
 }
 
-const char* plan(const DML_OPERATOR_DESC* desc) {
+const char* plan(const DML_OPERATOR_DESC* desc, uint32_t capabilities) {
     static dmlops_dispatch dispatches[CAPACITY];
     dmlops_work work;
-    const size_t planned = dmlops_plan_work(desc, &work, dispatches, CAPACITY);
+    const size_t planned = dmlops_plan_for(desc, capabilities, &work, dispatches, CAPACITY);
     end = (size_t)snprintf(
         text, sizeof text, "%d %u ", (int)work.reason, (unsigned)work.member);
     for (uint32_t k = 0; k < work.scratch_count; ++k) {

@@ -489,6 +489,14 @@ class _Reads:
                 if a is None or b is None or len(a) != len(b):
                     raise Undecided(formula)
                 return tuple(self.atoms.choice(formula, x, y) for x, y in zip(a, b, strict=True))
+            case ir.Call():
+                return self._entries_of_call(node, env)
+            case ir.Fold(kind="argmax" | "argmin", loops=(each,)):
+                return self._entries_of_place(node, each, env)
+        return None
+
+    def _entries_of_call(self, node: ir.Call, env: Environment) -> tuple[Term, ...] | None:
+        match node:
             case ir.Call(function="align", arguments=(item, length_, fill)):
                 entries = self.entries(item, env)
                 wanted = self.case.reduced(self.integer(length_, env)).constant
@@ -507,19 +515,19 @@ class _Reads:
                 )
             case ir.Call(function="unflat", arguments=(number, sizes)):
                 return self._unflat(self.integer(number, env), self.entries(sizes, env))
-            case ir.Fold(kind="argmax" | "argmin", loops=(each,)):
-                last_ = self.entries(each.last, env)
-                first_ = (
-                    self.entries(each.first, env) if each.first is not None else (term(0),) * len(last_ or ())
-                )
-                if first_ is None or last_ is None or len(first_) != len(last_):
-                    return None
-                name_ = self._same(node, env)
-                return tuple(
-                    self._turn(name_, n, low, self.atoms.larger(high - 1, low))
-                    for n, (low, high) in enumerate(zip(first_, last_, strict=True))
-                )
         return None
+
+    def _entries_of_place(self, node: ir.Fold, each: ir.Each, env: Environment) -> tuple[Term, ...] | None:
+        """Of a coordinate at which something is greatest or least: one that is as far as its loop goes."""
+        last_ = self.entries(each.last, env)
+        first_ = self.entries(each.first, env) if each.first is not None else (term(0),) * len(last_ or ())
+        if first_ is None or last_ is None or len(first_) != len(last_):
+            return None
+        name_ = self._same(node, env)
+        return tuple(
+            self._turn(name_, n, low, self.atoms.larger(high - 1, low))
+            for n, (low, high) in enumerate(zip(first_, last_, strict=True))
+        )
 
     def _unflat(self, number: Term, sizes: tuple[Term, ...] | None) -> tuple[Term, ...] | None:
         if sizes is None:

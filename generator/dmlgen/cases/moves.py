@@ -301,20 +301,8 @@ class Proposer:
                         right, lambda env: [solve_right(v, first(env)) for v in values(env)]
                     )
                 return proposals
-            case ir.Call(function="max" | "min", arguments=arguments):
-                return [proposal for argument in arguments for proposal in self._assign(argument, values)]
-            case ir.Call(function="abs", arguments=(inner,)):
-                return self._assign(inner, lambda env: [new for v in values(env) for new in (v, -v)])
-            case ir.Call(function="product" | "sum" as function, arguments=(inner,)):
-                array, rest = self.compile(inner), int(function == "product")
-                return self._assign(
-                    inner, lambda env: [(rest,) * (len(array(env)) - 1) + (v,) for v in values(env)]
-                )
-            case ir.Call(function="align", arguments=(inner, _, _)):
-                array = self.compile(inner)
-                return self._assign(inner, lambda env: [v[-len(array(env)) :] for v in values(env)])
-            case ir.Call(function="replace", arguments=(inner, _, _)):
-                return self._assign(inner, values)
+            case ir.Call(function="max" | "min" | "abs" | "product" | "sum" | "align" | "replace"):
+                return self._assign_to_call(target, values)
             case ir.ListOf(items=items):
                 return [
                     proposal
@@ -337,6 +325,25 @@ class Proposer:
                 yield from (Move(where, value) for value in values(environment))
 
         return [propose]
+
+    def _assign_to_call(self, target: ir.Call, values: Values) -> list[Proposal]:
+        """The same where the target is what a function gives."""
+        match target:
+            case ir.Call(function="max" | "min", arguments=arguments):
+                return [proposal for argument in arguments for proposal in self._assign(argument, values)]
+            case ir.Call(function="abs", arguments=(inner,)):
+                return self._assign(inner, lambda env: [new for v in values(env) for new in (v, -v)])
+            case ir.Call(function="product" | "sum" as function, arguments=(inner,)):
+                array, rest = self.compile(inner), int(function == "product")
+                return self._assign(
+                    inner, lambda env: [(rest,) * (len(array(env)) - 1) + (v,) for v in values(env)]
+                )
+            case ir.Call(function="align", arguments=(inner, _, _)):
+                array = self.compile(inner)
+                return self._assign(inner, lambda env: [v[-len(array(env)) :] for v in values(env)])
+            case ir.Call(function="replace", arguments=(inner, _, _)):
+                return self._assign(inner, values)
+        raise AssertionError(target.function)
 
     def _place(self, target: ir.Expr) -> Callable[[Environment], Place | None] | None:
         """Where a value can be put so that the expression has it; None where it is computed."""

@@ -61,12 +61,17 @@ NUMBERS: Mapping[str, str] = {
 }
 """Functions of numbers, beside those of elements (`ELEMENT_FUNCTIONS`, which take floats too)."""
 
-PRELUDE: Mapping[str, str] = {
-    "spread(T)": "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
-    "pick(T, d, i)": "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",
+PRELUDE: Mapping[str, tuple[str, str]] = {
+    "spread(T)": (
+        "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
+        "the element of T for the one at `at`, where T is broadcast",
+    ),
+    "pick(T, d, i)": (
+        "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",
+        "the element of T with index i along axis d, or the only one there",
+    ),
 }
-"""Functions of definitions beside `SHORTHANDS`: an element of a tensor that is broadcast to the one being
-defined; one value, or one for each `i` along axis `d`."""
+"""Functions of definitions beside `SHORTHANDS`: what they stand for, and their meaning."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,10 @@ def signature(text: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(part.strip() for part in rest.rstrip(") ").split(",") if part.strip())
 
 
+ALWAYS = (*SHORTHANDS, *(signature(key)[0] for key in PRELUDE))
+"""The names of functions that every definition has, each written in the language."""
+
+
 class Definer:
     """Types the expressions of one definition. `kinds` gives tensors whose elements are floats or ints."""
 
@@ -95,7 +104,7 @@ class Definer:
         self.kinds = kinds
         self.kept: dict[str, ir.Type] = {}
         prelude = [(name, tuple(one.parameters), one.text) for name, one in SHORTHANDS.items()]
-        prelude += ((*signature(name), text) for name, text in PRELUDE.items())
+        prelude += ((*signature(name), text) for name, (text, _) in PRELUDE.items())
         always = (Formula(*parts, lambda _: prelude_at) for parts in prelude)
         self.formulas = {formula.name: formula for formula in (*always, *formulas)}
         self.used: set[str] = set()

@@ -22,6 +22,11 @@ def walk_through(node: ir.Expr) -> Iterator[ir.Expr]:
                 todo.append(part.function.body)
 
 
+def entries_of(node: ir.Expr) -> list[ir.Entry]:
+    """The reads of intermediate tensors in a value, those in functions included."""
+    return [part for part in walk_through(node) if isinstance(part, ir.Entry)]
+
+
 @cache
 def _function_uses_at(function: ir.Function) -> bool:
     return uses_at(function.body)

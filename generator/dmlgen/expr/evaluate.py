@@ -119,7 +119,7 @@ class Evaluator:
 
 
 def _source(node: ir.Expr, bound: frozenset[str]) -> str:
-    """Python source of the value; `bound` are loop variables that are Python's own."""
+    """Python source of the value; `bound` are loop variables that are Python's own. First, what is read."""
 
     def of(part: ir.Expr) -> str:
         return _source(part, bound)
@@ -152,6 +152,18 @@ def _source(node: ir.Expr, bound: frozenset[str]) -> str:
             return f"({of(item)} is not None)"
         case ir.Index(sequence=sequence, index=index):
             return f"entry_({of(sequence)}, {of(index)}, 0)"
+        case ir.Load(tensor=ir.Tensor(name=name, index=index), coordinate=coordinate):
+            return f"e[{LOAD!r}]({name!r}, {of(index) if index is not None else None}, {of(coordinate)})"
+    return _operation(node, bound)
+
+
+def _operation(node: ir.Expr, bound: frozenset[str]) -> str:
+    """The same of what works something out."""
+
+    def of(part: ir.Expr) -> str:
+        return _source(part, bound)
+
+    match node:
         case ir.Slice(sequence=sequence, lower=lower, upper=upper):
             first = f"max({of(lower)}, 0)" if lower is not None else ""
             last = f"max({of(upper)}, 0)" if upper is not None else ""
@@ -187,8 +199,6 @@ def _source(node: ir.Expr, bound: frozenset[str]) -> str:
             return f"({of(item)} in signed_)"
         case ir.Call(function=function, arguments=arguments):
             return f"{function}_({', '.join(of(argument) for argument in arguments)})"
-        case ir.Load(tensor=ir.Tensor(name=name, index=index), coordinate=coordinate):
-            return f"e[{LOAD!r}]({name!r}, {of(index) if index is not None else None}, {of(coordinate)})"
     raise TypeError(f"{type(node).__name__} has no value")
 
 

@@ -68,6 +68,8 @@ class StaticView:
     activations: tuple[int, ...]
     sliding: str
     contracted: str
+    attention: str
+    rows: str
     macros: tuple[str, ...]
 
 
@@ -135,10 +137,20 @@ class ReasonView:
 
 
 @dataclass(frozen=True)
+class CapabilityView:
+    """What a device can do: its name, its bit, and what that takes."""
+
+    name: str
+    value: int
+    text: str
+
+
+@dataclass(frozen=True)
 class PlannersView:
     """The planners as C."""
 
     reasons: tuple[ReasonView, ...]
+    capabilities: tuple[CapabilityView, ...]
     declarations: tuple[str, ...]
     first_put: int  # among them: the functions that put constants, after types
     heads: tuple[str, ...]
@@ -190,6 +202,10 @@ def planners(plans: Plans) -> PlannersView:
     declared = declarations(plans)
     return PlannersView(
         reasons=tuple(_reasons(plans)),
+        capabilities=tuple(
+            CapabilityView(name, value, plans.capabilities.texts[name])
+            for name, value in plans.capabilities.names.items()
+        ),
         declarations=tuple(declared),
         first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
         heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
@@ -222,7 +238,7 @@ def _defines(shader: ShaderView) -> int:
     if shader.static is None:  # switches, and what the planner has of its own
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
-    return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
+    return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
 def _longest_list(operator: Operator) -> int:
@@ -422,7 +438,8 @@ def _defined(
         for one in operator.outputs
     )
     doubles = " || ".join(f"dmlops_is_double({first})" for first in firsts)
-    printer.tell_definition(shader, [tensor.sizes for tensor in defines.tensors])
+    sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
+    printer.tell_definition(shader, [sizes[kept.member] for kept in shader.kept])
     if shader.fused:
         count = operator.member[shader.fused].count
         entries = "1" if count is None else f"desc->{count}"
@@ -438,7 +455,7 @@ def _defined(
     view = ShaderView(
         operator,
         "Definition",
-        "contraction" if shader.contracted else "sliding" if shader.sliding else "definition",
+        _planner(shader),
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),
@@ -448,7 +465,16 @@ def _defined(
     )
     records = ["DefinitionParams"] + ["ContractionParams"] * (shader.contracted is not None)
     records += ["SlidingParams"] * (shader.sliding is not None)
+    records += ["RowsParams"] * (shader.rows is not None)
     return view, max(definition_params(plans, shader, record).words for record in records)
+
+
+def _planner(shader: DefinitionShader) -> str:
+    if shader.contracted is not None:
+        return "products"
+    if shader.sliding is not None:
+        return "sliding"
+    return "definition" if shader.rows is None else "rows"
 
 
 def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
@@ -485,6 +511,8 @@ def _static(shader: DefinitionShader) -> StaticView:
         activations=tuple(one.value for one in shader.activations),
         sliding=_sliding(shader),
         contracted=_contracted(shader),
+        attention=_attention(shader),
+        rows=_rows(shader),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
@@ -507,6 +535,26 @@ def _contracted(shader: DefinitionShader) -> str:
     if one is None:
         return _entry(-1, 0, 0, 0)
     return _entry(one.number, *(tensors.index(tensor) for tensor in (one.left, one.right, one.output)))
+
+
+def _attention(shader: DefinitionShader) -> str:
+    """The pass of attention, as a record."""
+    number, kept, tensors = shader.attention, list(shader.kept), list(shader.tensors)
+    attention = None if number is None else shader.passes[number].attention
+    if number is None or attention is None:
+        return _entry(-1, 0, 0)
+    told = sum(1 << tensors.index(tensor) for tensor in attention.told)
+    return _entry(number, kept.index(attention.query), told)
+
+
+def _rows(shader: DefinitionShader) -> str:
+    """The pass of rows, as a record."""
+    rows, tensors = shader.rows, list(shader.tensors)
+    if rows is None:
+        return _entry(-1, 0, 0, 0, 0, 0)
+    each, of_rows = ([tensor for tensor, _ in written] for written in (rows.each, rows.of_rows))
+    bits = (sum(1 << tensors.index(tensor) for tensor in names) for names in (rows.read, each, of_rows))
+    return _entry(rows.number, tensors.index(rows.source), *bits, tensors.index(each[0]))
 
 
 def _entry(*fields: str | int) -> str:
@@ -599,6 +647,8 @@ class _DispatchPrinter(CPrinter):
             roles |= {f"sliding.{name}": node for name, node in shader.sliding.told.items()}
         if shader.contracted is not None:
             roles |= {f"factors.{name}": node for name, node in shader.contracted.told.items()}
+        if shader.rows is not None:
+            roles["reduced"] = shader.rows.reduced
         for name, node in roles.items():
             self.tell_role(name, ListOf(INT, 8) if node.type == ir.INTS else INT, inlined(node))
 

@@ -168,20 +168,12 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
 
     element = None if schedule.value is None else function(_without_loss(schedule.value))
     where = None if schedule.place is None else function(schedule.place)
-    uniforms = uniforms_of(schedule)
-    groups = {
-        "switches": uniforms.switches,
-        "elements": uniforms.elements,
-        "scalars": uniforms.scalars,
-        "arrays": uniforms.arrays,
-    }
-    is_map = schedule.form in ("map", "gather")
+    groups = _told(schedule)
     told = {
         kind: tuple((name, printer.print(node)) for name, node in group.items())
         for kind, group in groups.items()
-        if is_map
     }
-    uniform = [node for group in groups.values() for node in group.values()] if is_map else []
+    uniform = [node for group in groups.values() for node in group.values()]
     roles = tuple(
         (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
         for name, node in schedule.roles.items()
@@ -191,11 +183,10 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         step.case: {name: of_steps.print(node) for name, node in step.expressions.items()}
         for step in schedule.steps
     }
-    computation = "Map" if is_map else pascal(schedule.form.upper())
     return ComputeView(
         operator=operator,
         form=schedule.form,
-        computation=computation,
+        computation="Map" if _is_map(schedule) else pascal(schedule.form.upper()),
         output=schedule.output,
         over=schedule.over,
         numbered=operator.member[schedule.over].count is not None,
@@ -215,6 +206,23 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         steps=steps,
         constants=constants_of(printer, of_steps),
     )
+
+
+def _is_map(schedule: Schedule) -> bool:
+    return schedule.form in ("map", "gather")
+
+
+def _told(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
+    """What the shader of a map is told, by kind; those of other forms are told their roles."""
+    if not _is_map(schedule):
+        return {}
+    uniforms = uniforms_of(schedule)
+    return {
+        "switches": uniforms.switches,
+        "elements": uniforms.elements,
+        "scalars": uniforms.scalars,
+        "arrays": uniforms.arrays,
+    }
 
 
 def role_tensors(schedule: Schedule) -> Iterator[str]:

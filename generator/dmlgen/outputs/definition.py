@@ -117,6 +117,8 @@ def _view(operator: Operator, shader: DefinitionShader) -> DefinitionView:
         nodes |= {f"sliding.{name}": node for name, node in shader.sliding.told.items()}
     if shader.contracted is not None:
         nodes |= {f"contraction.{name}": node for name, node in shader.contracted.told.items()}
+    if shader.rows is not None:
+        nodes["rows.reduced"] = shader.rows.reduced
     known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
     return DefinitionView(
         operator=operator,

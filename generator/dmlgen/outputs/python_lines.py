@@ -97,8 +97,9 @@ def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str
 
 def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
     """An expression after `lead`: its longest bracket gets lines of its own, or one that is put around it."""
-    start, stop = _longest_bracket(code)
-    if lead and (start == stop or len(_pieces(code)) > 1):
+    room = WIDTH - len(indent) - len(lead)
+    start, stop = _longest_bracket(code, room)
+    if lead and (start == stop or start > room or len(_pieces(code)) > 1):
         yield f"{indent}{lead}("
         yield from _laid(code, f"{indent}    ")
         yield f"{indent}){end}"
@@ -129,7 +130,7 @@ def _texts(code: str, indent: str) -> Iterator[str]:
 def _pieces(code: str) -> list[str]:
     """The pieces of an expression, each with the comma behind it or the operator before it."""
     flat = _flat(code)
-    for split in (_LOOP if _LOOP.search(flat) else _COMMA, *_OPERATORS):
+    for split in (_LOOP if _LOOP.search(f" {flat}") else _COMMA, *_OPERATORS):
         places = [one.start() for one in split.finditer(flat)]
         if places:
             return [code[start + 1 : stop] for start, stop in pairwise([-1, *places, len(code)])]
@@ -149,7 +150,8 @@ def _flat(code: str) -> str:
     return "".join(characters)
 
 
-def _longest_bracket(code: str) -> tuple[int, int]:
-    """Where the inside of the longest outermost bracket begins and ends."""
+def _longest_bracket(code: str, room: int) -> tuple[int, int]:
+    """Where the inside of the longest outermost bracket begins and ends, if possible of one that opens in so
+    many columns."""
     inside = [found.span(1) for found in re.finditer(r"[(\[{](_*)(?=[)\]}])", _flat(code))]
-    return max(inside, key=lambda one: one[1] - one[0], default=(0, 0))
+    return max(inside, key=lambda one: (one[0] <= room, one[1] - one[0]), default=(0, 0))

@@ -732,6 +732,11 @@ class _Translation:
                 return self.quantified(name == "all", item, generator)
             case ast.Call(func=ast.Attribute(value=number, attr="bit_length"), args=[]):
                 return Value(f"dmlops_bit_length({_bare(self.expr(number).text)})", INT)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="has"),
+                args=[ast.Attribute(attr=capability)],
+            ) if self.type_of(owner) == PLANNING:
+                return Value(f"dmlops_out_has(planning, DMLOPS_CAPABILITY_{capability})", BOOL)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="scratch"), args=arguments):
                 if self.type_of(owner) == PLANNING and 1 <= len(arguments) <= 2:
                     given = [_bare(self.expr(one).text) for one in arguments] + ["0"] * (2 - len(arguments))

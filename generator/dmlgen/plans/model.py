@@ -16,10 +16,8 @@ from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr.bounds import MAX_RANK
 
 FOLDER = "python/dmlops/gpu/plans"
-MACHINE, REASONS = (
-    "planning",
-    "reasons",
-)  # of which planners use a class each; the header has the first by hand
+# Modules of which planners use a class each; the header has the first by hand.
+MACHINE, REASONS, CAPABILITIES = "planning", "reasons", "capabilities"
 
 
 @dataclass(frozen=True)
@@ -102,8 +100,8 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Reasons:
-    """Why there is no plan: names by number, and texts with names in braces."""
+class Enumeration:
+    """An enumeration that Python and C share: numbers and texts by name."""
 
     names: dict[str, int]
     texts: dict[str, str]
@@ -122,11 +120,12 @@ class Plans:
         self.modules: dict[str, Module] = {}
         self._folder = templates / FOLDER
         for path in sorted(self._folder.glob("*.py")):
-            if path.stem not in ("__init__", MACHINE, REASONS):
+            if path.stem not in ("__init__", MACHINE, REASONS, CAPABILITIES):
                 self._load(path.stem)
         self._check_names()
         self._check_rank()
-        self.reasons = _reasons(ast.parse((self._folder / f"{REASONS}.py").read_text(encoding="utf-8")))
+        self.reasons = self._enumeration(REASONS)
+        self.capabilities = self._enumeration(CAPABILITIES)
 
     @property
     def records(self) -> Iterator[Record]:
@@ -158,6 +157,25 @@ class Plans:
             if module.constants.get("MAX_RANK", MAX_RANK) != MAX_RANK:
                 raise module.refused(module.tree, f"another MAX_RANK than {MAX_RANK}, that of the header,")
 
+    def _enumeration(self, name: str) -> Enumeration:
+        """The class of a module, and its texts."""
+        names: dict[str, int] = {}
+        texts: dict[str, str] = {}
+        for node in ast.parse((self._folder / f"{name}.py").read_text(encoding="utf-8")).body:
+            match node:
+                case ast.ClassDef(body=body):
+                    for line in body:
+                        match line:
+                            case ast.Assign(
+                                targets=[ast.Name(id=entry)], value=ast.Constant(value=int(value))
+                            ):
+                                names[entry] = value
+                case ast.Assign(value=ast.Dict(keys=keys, values=values)):
+                    for key, text in zip(keys, values, strict=True):
+                        assert isinstance(key, ast.Attribute) and isinstance(text, ast.Constant)
+                        texts[key.attr] = str(text.value)
+        return Enumeration(names, texts)
+
     def _load(self, name: str) -> Module:
         if name in self.modules:
             return self.modules[name]
@@ -170,7 +188,11 @@ class Plans:
 
     def _read(self, module: Module, node: ast.stmt) -> None:
         match node:
-            case ast.ImportFrom(level=1, module=str(name), names=names) if name not in (MACHINE, REASONS):
+            case ast.ImportFrom(level=1, module=str(name), names=names) if name not in (
+                MACHINE,
+                REASONS,
+                CAPABILITIES,
+            ):
                 source = self._load(name)
                 wanted = {alias.name for alias in names}
                 module.constants |= {k: v for k, v in source.constants.items() if k in wanted}
@@ -264,20 +286,3 @@ def constant(module: Module, node: ast.AST) -> int | None:
     except SpecError:
         return None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _reasons(tree: ast.Module) -> Reasons:
-    names: dict[str, int] = {}
-    texts: dict[str, str] = {}
-    for node in tree.body:
-        match node:
-            case ast.ClassDef(body=body):
-                for line in body:
-                    match line:
-                        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(value))):
-                            names[name] = value
-            case ast.Assign(value=ast.Dict(keys=keys, values=values)):
-                for key, text in zip(keys, values, strict=True):
-                    assert isinstance(key, ast.Attribute) and isinstance(text, ast.Constant)
-                    texts[key.attr] = str(text.value)
-    return Reasons(names, texts)

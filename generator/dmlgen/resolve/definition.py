@@ -12,8 +12,8 @@ from dmlgen.analysis.counts import dimension_counts
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
-from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
-from dmlgen.expr.defined import is_told, walk_through
+from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature
+from dmlgen.expr.defined import entries_of, is_told, walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -126,7 +126,7 @@ def unused_names(
 def _formulas(let: written.Formulas, scope: Scope, faults: Faults) -> list[Formula]:
     """The entries of `let`, which are typed where they are used."""
     formulas: dict[str, Formula] = {}
-    reserved = {*FOLDS, *PLACES, *NUMBERS, *(signature(key)[0] for key in PRELUDE), "box", "at"}
+    reserved = {*FOLDS, *PLACES, *NUMBERS, *ALWAYS, "box", "at"}
     for key, value in let.items():
         with faults:
             name, parameters = signature(key.value)
@@ -194,7 +194,7 @@ def _check_order(kept: list[Intermediate], places: Mapping[str, Position], fault
 
 def entries_read(node: ir.Expr) -> set[str]:
     """The intermediate tensors that an expression reads, functions included."""
-    return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
+    return {part.tensor for part in entries_of(node)}
 
 
 def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) -> Iterator[str]:

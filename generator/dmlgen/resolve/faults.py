@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
+from typing import TypeVar
 
 from dmlgen.diagnostics import Finding, Position, SpecError
+
+T = TypeVar("T")
 
 
 class Faults(list[Finding]):
@@ -23,6 +27,12 @@ class Faults(list[Finding]):
             self.extend(error.findings)
             return True
         return False
+
+    def tried(self, make: Callable[[], T]) -> T | None:
+        """What `make` gives; None where it finds faults, which are collected."""
+        with self:
+            return make()
+        return None
 
     def stop(self) -> None:
         """Raise what has been collected, if anything."""

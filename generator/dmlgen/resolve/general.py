@@ -195,12 +195,20 @@ class General:
     def _enum(self, name: str, node: written.Enum) -> Enum:
         since = self.since(node.since)
         first: dict[int, str] = {}
+        formats: dict[tuple[str | None, int | None], str] = {}
         for key, one in node.values.items():
             if one.kind is not None and one.value >= _DATA_TYPES:
                 large = (
                     f"a data type's value is below {_DATA_TYPES}; outputs hold data types as bits of a mask"
                 )
                 raise fault(one.place("value"), "wrong-value", large)
+            other = formats.setdefault((one.kind, one.bits), key)
+            if one.kind is not None and other != key:
+                format_ = (
+                    f"{other} is of kind {one.kind} with {one.bits} bits, too; outputs tell formats "
+                    "of elements by these two, so they would take one for the other"
+                )
+                raise fault(one.place("bits"), "duplicate-format", format_)
             if first.setdefault(one.value, key) != key:
                 same = f"{first[one.value]} has the same value, {one.value}"
                 raise fault(one.place("value"), "duplicate-value", same)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,13 +31,20 @@ from dmlgen.registry import (
 )
 from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
-from dmlgen.resolve.defaults import Default, resolve_defaults
+from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, check_counts
-from dmlgen.schedules import contraction, schedule_of, sliding
+from dmlgen.schedules import attention, contraction, rows, schedule_of, sliding
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import Contraction, Schedule, Sliding, schedule_of_algorithm
+from dmlgen.schedules.schedule import (
+    Attention,
+    Contraction,
+    Rows,
+    Schedule,
+    Sliding,
+    schedule_of_algorithm,
+)
 from dmlgen.source import Node, Scalar
 
 
@@ -53,33 +61,17 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     tensors = {member.name: member for member in members.values() if member.is_tensor}
     scope = general.scope({member.name: _name(general, member) for member in members.values()})
     scope, definitions, resolved, inferences = _rules(general, node, scope, tensors, faults)
-    support: Mapping[str, tuple[Support, ...]] = {}
-    computed = _Computed()
-    defaults: Mapping[str, Default] = {}
-    in_place: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
-    fused_into: dict[str, FeatureLevel] = {}
-    examples: list[Example] = []
-    data: list[DataRequirement] = []
-    with faults:
-        support = _support(general, node, tensors, since, scope)
-    with faults:
-        computed = _computed(general, node, members, resolved, inferences, support, scope)
-    with faults:
-        defaults = resolve_defaults(general, node.defaults, members)
-    with faults:
-        in_place = _in_place(node.in_place, tensors)
-    with faults:
-        fused_into = _fused_into(general, node.fused_into, since)
-    for example in node.examples:
-        with faults:
-            examples.append(_example(general, example, members))
-    with faults:
-        free = _free(node.free, members)
-    for item in node.data:
-        with faults:
-            tensor = rules.known_tensor(item.tensor, tensors)
-            data.append(DataRequirement(item.id.value, tensor.name, item.text))
+    support = faults.tried(lambda: _support(general, node, tensors, since, scope)) or {}
+    computed = (
+        faults.tried(lambda: _computed(general, node, members, resolved, inferences, support, scope))
+        or _Computed()
+    )
+    defaults = faults.tried(lambda: resolve_defaults(general, node.defaults, members)) or {}
+    in_place = faults.tried(lambda: _in_place(node.in_place, tensors)) or ()
+    fused_into = faults.tried(lambda: _fused_into(general, node.fused_into, since)) or {}
+    examples = [faults.tried(partial(_example, general, example, members)) for example in node.examples]
+    free = faults.tried(lambda: _free(node.free, members)) or ()
+    data = [faults.tried(partial(_requirement, item, tensors)) for item in node.data]
     faults.stop()
     return Operator(
         name=name,
@@ -104,12 +96,18 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         schedule=computed.schedule,
         contraction=computed.contraction,
         sliding=computed.sliding,
-        examples=tuple(examples),
-        data=tuple(data),
+        attention=computed.attention,
+        rows=computed.rows,
+        examples=tuple(filter(None, examples)),
+        data=tuple(filter(None, data)),
         errata=tuple(map(erratum, node.errata)),
         position=node.operator.position,
         places={entry.name: entry.key.position for entry in node.node.entries},
     )
+
+
+def _requirement(node: written.Data, tensors: Mapping[str, Member]) -> DataRequirement:
+    return DataRequirement(node.id.value, rules.known_tensor(node.tensor, tensors).name, node.text)
 
 
 def erratum(node: written.Erratum) -> Erratum:
@@ -205,6 +203,8 @@ class _Computed(NamedTuple):
     schedule: Schedule | None = None
     contraction: Contraction | None = None
     sliding: Sliding | None = None
+    attention: Attention | None = None
+    rows: Rows | None = None
 
 
 def _computed(
@@ -233,6 +233,8 @@ def _computed(
         defines=defines,
         contraction=contraction.recognise(defines, described),
         sliding=sliding.recognise(defines, described),
+        attention=attention.recognise(defines, described),
+        rows=rows.recognise(defines, described),
     )
 
 

@@ -156,7 +156,7 @@ class Writer:
                 return self._loop(kind, loop, body, node.type, names, depth)  # type: ignore[arg-type]
             case ir.Fold():
                 return self._fold(node, names, depth)
-        return _rebuilt(node, write)
+        return rebuilt(node, write)
 
     def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
         """What an expression is at its outermost: no name, no use of a function, nothing decided."""
@@ -230,7 +230,7 @@ class Writer:
         return ir.Fold(node.kind, tuple(loops), condition, body, node.type, node.unrolled)
 
 
-def _rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
     """The expression with each of its direct parts written anew; it has no loops."""
     changes: dict[str, Any] = {}
     for name in ir.PARTS[type(node)]:

@@ -38,6 +38,11 @@ class Described:
                 return name == tensor
         return False
 
+    def may_be(self, tensor: str, type_: str) -> bool:
+        """Whether a table gives a tensor that data type."""
+        rows = (row for table in self.support.values() for row in table if row.tensor == tensor)
+        return any(type_ in row.types for row in rows)
+
     def is_float(self, tensor: str, choice: Choice) -> bool:
         """Whether tables leave a tensor floating-point types alone."""
         kinds = {entry.name: entry.kind for entry in self.enums["TENSOR_DATA_TYPE"].entries}

@@ -132,6 +132,58 @@ class Sliding:
     values: Mapping[str, ir.Expr]
 
 
+@dataclass(frozen=True)
+class Attention:
+    """A faster way to an intermediate tensor: attention in one pass, which keeps no scores (`schedules`).
+
+    All tensors have four dimensions: batch, head, row, element. A row of `target`, of each `query`, is the
+    mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
+    `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
+    and `value_head` are the batch and the head that are read for those of the query in `at`. `counts` says
+    which keys take part; all do where it is None.
+    """
+
+    target: str
+    query: str
+    key: str
+    value: str
+    key_head: ir.ListOf
+    value_head: ir.ListOf
+    score: ir.Expr
+    counts: ir.Expr | None
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number of each row, `name`: `value` of sums over it, the locals `total0` and so on, of statistics
+    before it, and of elements at the row's own coordinate, locals such as `ScaleTensorOfRow`. What is summed
+    is made of statistics before it and of elements, locals such as `InputTensorElement`."""
+
+    name: str
+    sums: tuple[ir.Expr, ...]
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A faster way to all outputs: the rows of `source` one by one, with their statistics (`schedules`).
+
+    `reduced` has for each of its dimensions 1 if rows run along it, else 0; it is empty where there are no
+    statistics, and any dimensions may make a row. `elements` are the tensors read at the element itself;
+    where sizes are 1, others are read at 0. `each` are values of outputs as large as `source`, made of
+    elements, statistics and `parts`, which may be the same for a whole row; `of_rows` those of outputs with
+    an entry for each row.
+    """
+
+    source: str
+    reduced: ir.Expr
+    statistics: tuple[Statistic, ...]
+    elements: frozenset[str]
+    parts: Mapping[str, ir.Expr]
+    each: Mapping[str, ir.Expr]
+    of_rows: Mapping[str, ir.Expr]
+
+
 def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
     """The only way to compute what has no definition."""
     return Schedule(

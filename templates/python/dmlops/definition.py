@@ -11,7 +11,7 @@ too, but reads stay inside: coordinates are clamped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -696,7 +696,7 @@ def total(values: Iterator[Any]) -> Any:
     return reduce(lambda a, b: a + b, values, 0)
 
 
-def multiplied(values: Iterator[Any]) -> Any:
+def multiplied(values: Iterable[Any]) -> Any:
     """The product of a few values."""
     return reduce(lambda a, b: a * b, values, 1)
 
@@ -753,6 +753,26 @@ class Slid(NamedTuple):
     weights: str = ""
 
 
+class Attention(NamedTuple):
+    """Pass `number` of a shader is attention, by rows; scores depend on the tensors `told`, too."""
+
+    number: int
+    query: str
+    told: Sequence[str]
+
+
+class Rows(NamedTuple):
+    """Pass `number` of a shader works out all outputs by rows of a tensor: those as large as it, `each`, and
+    those with an entry for each row. The evaluation knows along which dimensions rows run, as "rows.reduced".
+    """
+
+    number: int
+    source: str
+    read: Sequence[str]
+    each: Sequence[str]
+    of_rows: Sequence[str]
+
+
 @dataclass(frozen=True)
 class Shader:
     """What the shader of a definition is told.
@@ -763,7 +783,8 @@ class Shader:
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
     that they are; `fused` is the member with activations, `activations` the operators that it may name;
-    `sliding` and `contracted` are faster ways to an output than the passes.
+    `sliding` and `contracted` are faster ways to an output than the passes; `attention` is one of these.
+    `rows` is a faster way to all outputs.
     """
 
     tensors: Mapping[str, str]
@@ -780,6 +801,8 @@ class Shader:
     activations: tuple[int, ...]
     sliding: Slid | None = None
     contracted: Contracted | None = None
+    attention: Attention | None = None
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True)

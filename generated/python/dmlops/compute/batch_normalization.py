@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -95,6 +97,7 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "rows.reduced": lambda: (),
     }
 
 
@@ -111,6 +114,13 @@ SHADER = Shader(
     },
     passes=(
         Pass(('OutputTensor',), ()),
+    ),
+    rows=Rows(
+        1,
+        "OutputTensor",
+        ['InputTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor', 'BiasTensor'],
+        ['OutputTensor'],
+        [],
     ),
     lists=(
     ),

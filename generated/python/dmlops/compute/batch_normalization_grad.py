@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -123,6 +125,9 @@ def define(e: Evaluation) -> None:
     e.known = {
         "extent": lambda: extent(),
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "rows.reduced": lambda: tuple(
+            1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)
+        ),
     }
 
 
@@ -146,6 +151,13 @@ SHADER = Shader(
         Pass(('OutputGradientTensor',), ()),
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),
+    ),
+    rows=Rows(
+        4,
+        "InputTensor",
+        ['InputTensor', 'InputGradientTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor'],
+        ['OutputGradientTensor'],
+        ['OutputScaleGradientTensor', 'OutputBiasGradientTensor'],
     ),
     lists=(
         ("ints", "extent", "EXTENT"),

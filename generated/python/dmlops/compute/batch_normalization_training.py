@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -134,6 +136,16 @@ def define(e: Evaluation) -> None:
         "extent": lambda: extent(),
         "product": lambda: multiplied(extent()),
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "product2": lambda: multiplied(
+            tuple(
+                entry(desc.InputTensor.Sizes, v0) if entry(desc.ScaleTensor.Sizes, v0) == 1 else 1
+                for v0 in range(desc.InputTensor.DimensionCount)
+            )
+        ),
+        "rows.reduced": lambda: tuple(
+            1 if entry(desc.ScaleTensor.Sizes, v0) == 1 else 0
+            for v0 in range(desc.InputTensor.DimensionCount)
+        ),
     }
 
 
@@ -158,6 +170,13 @@ SHADER = Shader(
         Pass(('OutputMeanTensor',), ('Mean',)),
         Pass(('OutputVarianceTensor',), ('Variance',)),
     ),
+    rows=Rows(
+        4,
+        "InputTensor",
+        ['InputTensor', 'FusedAddTensor', 'ScaleTensor', 'BiasTensor'],
+        ['OutputTensor'],
+        ['OutputMeanTensor', 'OutputVarianceTensor'],
+    ),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
@@ -166,6 +185,7 @@ SHADER = Shader(
     scalars=(
         ("int", "product"),
         ("float", "epsilon"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -139,6 +141,15 @@ def define(e: Evaluation) -> None:
         "extent": lambda: extent(),
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
         "product": lambda: multiplied(extent()),
+        "product2": lambda: multiplied(
+            tuple(
+                entry(desc.InputTensor.Sizes, v0) if entry(desc.MeanTensor.Sizes, v0) == 1 else 1
+                for v0 in range(desc.InputTensor.DimensionCount)
+            )
+        ),
+        "rows.reduced": lambda: tuple(
+            1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)
+        ),
     }
 
 
@@ -163,6 +174,13 @@ SHADER = Shader(
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
+    rows=Rows(
+        4,
+        "InputTensor",
+        ['InputTensor', 'InputGradientTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor'],
+        ['OutputGradientTensor'],
+        ['OutputScaleGradientTensor', 'OutputBiasGradientTensor'],
+    ),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
@@ -171,6 +189,7 @@ SHADER = Shader(
     scalars=(
         ("float", "epsilon"),
         ("int", "product"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -94,6 +96,9 @@ def define(e: Evaluation) -> None:
         "isNumber": lambda: desc.P == 1,
         "axis": lambda: desc.Axis,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "rows.reduced": lambda: tuple(
+            1 if v0 == desc.Axis else 0 for v0 in range(desc.InputTensor.DimensionCount)
+        ),
     }
 
 
@@ -109,6 +114,7 @@ SHADER = Shader(
         Pass(('Norm',), ()),
         Pass(('OutputTensor',), ('Norm',)),
     ),
+    rows=Rows(2, "InputTensor", ['InputTensor'], ['OutputTensor'], []),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),

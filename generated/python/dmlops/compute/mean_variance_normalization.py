@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -143,6 +145,15 @@ def define(e: Evaluation) -> None:
         "product": lambda: multiplied(extent()),
         "normalizeVariance": lambda: desc.NormalizeVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "product2": lambda: multiplied(
+            tuple(
+                entry(desc.InputTensor.Sizes, v0) if v0 >= (1 if desc.CrossChannel else 2) else 1
+                for v0 in range(desc.InputTensor.DimensionCount)
+            )
+        ),
+        "rows.reduced": lambda: tuple(
+            1 if v0 >= (1 if desc.CrossChannel else 2) else 0 for v0 in range(desc.InputTensor.DimensionCount)
+        ),
     }
 
 
@@ -162,6 +173,7 @@ SHADER = Shader(
         Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
         Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
+    rows=Rows(2, "InputTensor", ['InputTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
@@ -172,6 +184,7 @@ SHADER = Shader(
         ("int", "product"),
         ("int", "normalizeVariance"),
         ("float", "epsilon"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

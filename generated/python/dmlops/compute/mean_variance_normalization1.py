@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -144,6 +146,18 @@ def define(e: Evaluation) -> None:
         "product": lambda: multiplied(extent()),
         "normalizeVariance": lambda: desc.NormalizeVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "product2": lambda: multiplied(
+            tuple(
+                entry(desc.InputTensor.Sizes, v0)
+                if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes)))
+                else 1
+                for v0 in range(desc.InputTensor.DimensionCount)
+            )
+        ),
+        "rows.reduced": lambda: tuple(
+            1 if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes))) else 0
+            for v0 in range(desc.InputTensor.DimensionCount)
+        ),
     }
 
 
@@ -163,6 +177,7 @@ SHADER = Shader(
         Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
         Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
+    rows=Rows(2, "InputTensor", ['InputTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
     lists=(
         ("ints", "axes", "AXES"),
         ("ints", "extent", "EXTENT"),
@@ -174,6 +189,7 @@ SHADER = Shader(
         ("int", "product"),
         ("int", "normalizeVariance"),
         ("float", "epsilon"),
+        ("int", "product2"),
     ),
     bounds=(
     ),

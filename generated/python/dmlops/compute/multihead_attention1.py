@@ -13,6 +13,7 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
+    Attention,
     Box,
     Contracted,
     Defined,
@@ -21,6 +22,7 @@ from ..definition import (
     Keyed,
     Pass,
     Range,
+    Rows,
     Shader,
     Slid,
     box,
@@ -352,14 +354,68 @@ def define(e: Evaluation) -> None:
         "keySequenceLength": lambda: (key_sequence_length(),),
         "groups": lambda: (groups(), head_size()),
         "groups2": lambda: (groups(), value_head_size()),
-        "groups3": lambda: (groups(), quotient(heads(), groups())),
-        "heads4": lambda: (heads(), value_head_size()),
+        "keyValueHeadCount": lambda: (
+            desc.KeyValueHeadCount, quotient(desc.QueryHeadCount, desc.KeyValueHeadCount),
+        ),
+        "queryHeadCount": lambda: (
+            desc.QueryHeadCount,
+            quotient(entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1), desc.KeyValueHeadCount)
+            if (desc.ValueTensor is not None)
+            else quotient(
+                entry(
+                    (
+                        align(sizes_of(desc.QueryTensor), 3, 1)
+                        if (desc.QueryTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyValueTensor is not None)
+                        else (0, 0, 0)
+                    ),
+                    2,
+                ),
+                desc.QueryHeadCount,
+            )
+            if (desc.StackedKeyValueTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+            else entry(sizes_of(desc.PastValueTensor), rank_of(desc.PastValueTensor) - 1)
+            if (desc.PastValueTensor is not None)
+            else quotient(
+                entry(
+                    (
+                        align(sizes_of(desc.QueryTensor), 3, 1)
+                        if (desc.QueryTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyValueTensor is not None)
+                        else (0, 0, 0)
+                    ),
+                    2,
+                ),
+                desc.QueryHeadCount,
+            ),
+        ),
         "totalSequenceLength": lambda: total_sequence_length() - key_sequence_length(),
         "pastSequenceLength": lambda: past_sequence_length(),
         "heads2": lambda: heads() * head_size(),
         "heads3": lambda: (heads() + groups()) * head_size(),
         "scale": lambda: e.as_single(f.single(desc.Scale)),
-        "headSize": lambda: head_size(),
         "isKeySequenceLength": lambda: desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH,
         "isKeySequenceEndStart": lambda: desc.MaskType
         == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START,
@@ -367,9 +423,136 @@ def define(e: Evaluation) -> None:
         == enums.MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END,
         "maskFilterValue": lambda: e.as_single(f.single(desc.MaskFilterValue)),
         "isBoolean": lambda: desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN,
-        "columns": lambda: columns(),
-        "totalSequenceLength2": lambda: total_sequence_length(),
-        "keySequenceLength2": lambda: key_sequence_length(),
+        "maskSizesEntry": lambda: entry(sizes_of(desc.MaskTensor), rank_of(desc.MaskTensor) - 1),
+        "pastSequenceLengths": lambda: entry(
+            sizes_of(desc.OutputPresentKeyTensor), rank_of(desc.OutputPresentKeyTensor) - 2,
+        )
+        if (desc.PastSequenceLengthsTensor is not None) and (desc.OutputPresentKeyTensor is not None)
+        else (
+            entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+            if (desc.PastKeyTensor is not None)
+            else 0
+        )
+        + (
+            entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+            if (desc.KeyTensor is not None)
+            else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+            if (desc.StackedKeyValueTensor is not None)
+            else entry(
+                (
+                    align(sizes_of(desc.QueryTensor), 3, 1)
+                    if (desc.QueryTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyValueTensor is not None)
+                    else (0, 0, 0)
+                ),
+                1,
+            )
+            if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+            else 0
+        ),
+        "outputPresentKey": lambda: (
+            entry(sizes_of(desc.OutputPresentKeyTensor), rank_of(desc.OutputPresentKeyTensor) - 2)
+            if (desc.OutputPresentKeyTensor is not None)
+            else (
+                entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                if (desc.PastKeyTensor is not None)
+                else 0
+            )
+            + (
+                entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+                if (desc.KeyTensor is not None)
+                else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+                if (desc.StackedKeyValueTensor is not None)
+                else entry(
+                    (
+                        align(sizes_of(desc.QueryTensor), 3, 1)
+                        if (desc.QueryTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyValueTensor is not None)
+                        else (0, 0, 0)
+                    ),
+                    1,
+                )
+                if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+                else 0
+            )
+        )
+        - (
+            entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+            if (desc.KeyTensor is not None)
+            else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+            if (desc.StackedKeyValueTensor is not None)
+            else entry(
+                (
+                    align(sizes_of(desc.QueryTensor), 3, 1)
+                    if (desc.QueryTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyValueTensor is not None)
+                    else (0, 0, 0)
+                ),
+                1,
+            )
+            if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+            else 0
+        ),
+        "pastKeySizesEntry": lambda: entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2),
+        "key": lambda: entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+        if (desc.KeyTensor is not None)
+        else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+        if (desc.StackedKeyValueTensor is not None)
+        else entry(
+            (
+                align(sizes_of(desc.QueryTensor), 3, 1)
+                if (desc.QueryTensor is not None)
+                else (
+                    *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                    entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                    * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                )
+                if (desc.StackedQueryKeyTensor is not None)
+                else (
+                    *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                    entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                    * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                )
+                if (desc.StackedQueryKeyValueTensor is not None)
+                else (0, 0, 0)
+            ),
+            1,
+        )
+        if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+        else 0,
     }
 
 
@@ -395,32 +578,27 @@ SHADER = Shader(
         "Query": ("KEPT_QUERY", "REAL_VALUE"),
         "PresentKey": ("KEPT_PRESENT_KEY", "REAL_VALUE"),
         "PresentValue": ("KEPT_PRESENT_VALUE", "REAL_VALUE"),
-        "Raw": ("KEPT_RAW", "REAL_VALUE"),
-        "Score": ("KEPT_SCORE", "REAL_VALUE"),
-        "Peak": ("KEPT_PEAK", "REAL_VALUE"),
-        "Sum": ("KEPT_SUM", "REAL_VALUE"),
         "Mixed": ("KEPT_MIXED", "REAL_VALUE"),
-        "Joined": ("KEPT_JOINED", "REAL_VALUE"),
     },
     passes=(
         Pass(('Query',), ()),
         Pass(('PresentKey',), ()),
         Pass(('PresentValue',), ()),
-        Pass(('Raw', 'Score'), ('PresentKey', 'Query', 'Raw')),
-        Pass(('Peak', 'Sum'), ('Peak', 'Score')),
-        Pass(('Mixed',), ('Peak', 'PresentValue', 'Score', 'Sum')),
-        Pass(('Joined',), ('Mixed',)),
-        Pass(('OutputTensor',), ('Joined',)),
+        Pass(('Mixed',), ('PresentKey', 'PresentValue', 'Query')),
+        Pass(('OutputTensor',), ('Mixed',)),
         Pass(('OutputPresentKeyTensor',), ('PresentKey',)),
         Pass(('OutputPresentValueTensor',), ('PresentValue',)),
+    ),
+    attention=Attention(
+        3, "Query", ['RelativePositionBiasTensor', 'MaskTensor', 'PastSequenceLengthsTensor'],
     ),
     lists=(
         ("ints", "heads", "HEADS"),
         ("ints", "keySequenceLength", "KEY_SEQUENCE_LENGTH"),
         ("ints", "groups", "GROUPS"),
         ("ints", "groups2", "GROUPS2"),
-        ("ints", "groups3", "GROUPS3"),
-        ("ints", "heads4", "HEADS4"),
+        ("ints", "keyValueHeadCount", "KEY_VALUE_HEAD_COUNT"),
+        ("ints", "queryHeadCount", "QUERY_HEAD_COUNT"),
     ),
     elements=(
     ),
@@ -430,15 +608,16 @@ SHADER = Shader(
         ("int", "heads2"),
         ("int", "heads3"),
         ("float", "scale"),
-        ("int", "headSize"),
         ("int", "isKeySequenceLength"),
         ("int", "isKeySequenceEndStart"),
         ("int", "isKeyQuerySequenceLengthStartEnd"),
         ("float", "maskFilterValue"),
         ("int", "isBoolean"),
-        ("int", "columns"),
-        ("int", "totalSequenceLength2"),
-        ("int", "keySequenceLength2"),
+        ("int", "maskSizesEntry"),
+        ("int", "pastSequenceLengths"),
+        ("int", "outputPresentKey"),
+        ("int", "pastKeySizesEntry"),
+        ("int", "key"),
     ),
     bounds=(
     ),

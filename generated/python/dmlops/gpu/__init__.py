@@ -23,13 +23,24 @@ from ..quoting import shown
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
+from .plans.capabilities import NO_CAPABILITIES, Capability
 from .work import Dispatch, Work, tensor_names, work_of
 
 if TYPE_CHECKING:
     from .device import Device
     from .session import Session as Session
 
-__all__ = ["GpuUnavailable", "Session", "Unsupported", "contents", "devices", "planned", "run", "shader"]
+__all__ = [
+    "Capability",
+    "GpuUnavailable",
+    "Session",
+    "Unsupported",
+    "contents",
+    "devices",
+    "planned",
+    "run",
+    "shader",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -65,13 +76,12 @@ def run(
     """
     checked_description(desc)
     arrays = checked(desc, inputs)
-    work = planned(desc)
-    if not work.dispatches:  # every output is absent
-        return {}
-
     from .device import Device
 
     target = Device.open(device)
+    work = planned(desc, target.capabilities)
+    if not work.dispatches:  # every output is absent
+        return {}
     tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
     target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
     programs = compiled(desc, work, target)
@@ -132,10 +142,13 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
     return in_place
 
 
-def planned(desc: Description) -> Work:
-    """The dispatches that a valid description comes to. Raises Unsupported for what the shaders cannot do."""
+def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
+    """The dispatches that a valid description comes to, on a device with these capabilities.
+
+    Raises Unsupported for what the shaders cannot do.
+    """
     try:
-        return work_of(computation(desc))
+        return work_of(computation(desc), capabilities)
     except NotImplementedError as error:
         raise Unsupported(f"{desc.OPERATOR} has no shader yet") from error
 

@@ -36,8 +36,11 @@ TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
 }
 
 
-_OP_CAPABILITY = 17
-_FEATURES = {9: "shaderFloat16", 10: "shaderFloat64"}  # by the capability that needs them
+_OP_MEMORY_MODEL, _OP_CAPABILITY = 14, 17
+_HEADER = 5  # words before the first instruction
+_VULKAN_MEMORY_MODEL_CAPABILITY, _VULKAN_MEMORY_MODEL = 5345, 3
+# By the capability that needs them.
+_FEATURES = {9: "shaderFloat16", 10: "shaderFloat64", 5345: "vulkanMemoryModel", 6022: "cooperativeMatrix"}
 
 
 class CompileError(RuntimeError):
@@ -69,6 +72,8 @@ def compile(
     code = shader_cache.load(name)
     if code is None:
         code = compiler.compile(source, given)
+        if target == "spirv":
+            code = with_memory_model(code)
         shader_cache.store(name, code)
     return code
 
@@ -77,17 +82,42 @@ def arguments(
     defines: Mapping[str, int | str], target: Target = "spirv", flags: Sequence[str] = ()
 ) -> list[str]:
     """The compiler's arguments for a variant, the source file's name apart."""
-    return [*ARGUMENTS, *TARGET_ARGUMENTS[target], *flags, *(f"-D{k}={v}" for k, v in defines.items())]
+    # The compiler's own validator looks at the memory model before it is right.
+    unchecked = ["-Vd"] if target == "spirv" and defines.get("MATRIX_UNITS") else []
+    macros = (f"-D{k}={v}" for k, v in defines.items())
+    return [*ARGUMENTS, *TARGET_ARGUMENTS[target], *unchecked, *flags, *macros]
+
+
+def with_memory_model(code: bytes) -> bytes:
+    """SPIR-V that declares Vulkan's memory model with that as its model, which matrix units demand.
+
+    DXC up to 1.8 leaves the model at GLSL450 whatever a shader declares. These shaders mark what threads
+    exchange in the way of the other model, so that this one word is all that there is to change.
+    """
+    if _VULKAN_MEMORY_MODEL_CAPABILITY not in _capabilities(code):
+        return code
+    words = memoryview(bytearray(code)).cast("I")
+    at = _HEADER
+    while words[at] & 0xFFFF != _OP_MEMORY_MODEL:  # every module has one
+        at += words[at] >> 16
+    words[at + 2] = _VULKAN_MEMORY_MODEL
+    return words.tobytes()
 
 
 def optional_features(code: bytes) -> list[str]:
-    """The Vulkan features that SPIR-V needs and not every device has: its capabilities stand first."""
+    """The Vulkan features that SPIR-V needs and not every device has."""
+    declared = _capabilities(code)
+    return [feature for capability, feature in _FEATURES.items() if capability in declared]
+
+
+def _capabilities(code: bytes) -> list[int]:
+    """What SPIR-V declares, which stands first."""
     words = memoryview(code).cast("I")
-    needed, at = [], 5
+    found, at = [], _HEADER
     while words[at] & 0xFFFF == _OP_CAPABILITY:
-        needed += [feature for capability, feature in _FEATURES.items() if words[at + 1] == capability]
+        found.append(words[at + 1])
         at += 2
-    return needed
+    return found
 
 
 @cache

@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .compiler import optional_features
 from .errors import Unsupported
+from .plans.matrix_units import WAVE
 from .vulkan_api import vk
 
 if TYPE_CHECKING:
     from .device import Device
 
 Bytes = bytes | bytearray | memoryview
+
+# VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the bindings lack
+_FULL_SUBGROUPS = 2
 
 
 class Buffer:
@@ -104,8 +109,12 @@ class Pipeline:
         module = vk.vkCreateShaderModule(
             device.handle, vk.VkShaderModuleCreateInfo(codeSize=len(code), pCode=code), None
         )
+        waves, flags = None, 0
+        if "cooperativeMatrix" in optional_features(code):
+            waves = vk.VkPipelineShaderStageRequiredSubgroupSizeCreateInfo(requiredSubgroupSize=WAVE)
+            flags = _FULL_SUBGROUPS
         stage = vk.VkPipelineShaderStageCreateInfo(
-            stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName="CSMain"
+            stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName="CSMain", pNext=waves, flags=flags
         )
         create = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout, basePipelineIndex=-1)
         self.handle = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]

@@ -144,7 +144,7 @@ class Session:
         """
         checked_description(desc)
         arrays = checked(desc, inputs, self._bound)
-        work = planned(desc)
+        work = planned(desc, self._device.capabilities)
         if not work.dispatches:  # every output is absent
             return {}
         programs = compiled(desc, work, self._device)

@@ -13,6 +13,7 @@ from ..enums import OperatorType
 from ..judgement import tensors
 from ..tensor import TensorDesc
 from .errors import Unsupported
+from .plans.capabilities import NO_CAPABILITIES, Capability
 from .plans.planning import Planning, Refused
 from .plans.reasons import TEXTS, Reason
 from .plans.told import NO_MEMBER, SCRATCH, Buffer
@@ -55,10 +56,13 @@ class Work:
     cleared: tuple[str, ...] = ()
 
 
-def work_of(computation: Any) -> Work:
-    """The work that a computation is on a GPU. Raises Unsupported for what the shaders cannot do."""
+def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Work:
+    """The work that a computation is on a GPU with these capabilities.
+
+    Raises Unsupported for what the shaders cannot do.
+    """
     desc: Description = computation.desc
-    planning = Planning()
+    planning = Planning(capabilities)
     try:
         plan(planning, computation)
     except Refused as refused:

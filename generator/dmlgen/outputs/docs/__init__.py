@@ -163,7 +163,7 @@ class _Site:
             folds=FOLDS,
             places={name: meaning for name, (_, _, meaning) in PLACES.items()},
             numbers={one.partition(": ")[0]: one.partition(": ")[2] for one in NUMBERS.values()},
-            prelude={name: code(text) for name, text in PRELUDE.items()},
+            prelude=[(name, meaning, code(text)) for name, (text, meaning) in PRELUDE.items()],
         )
 
     def _interfaces(self) -> None:

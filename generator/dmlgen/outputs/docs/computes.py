@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dmlgen.expr import ir
-from dmlgen.expr.define import PRELUDE, signature
+from dmlgen.expr.define import ALWAYS
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.docs.formula import Formulas, Source, code, names_in
 from dmlgen.registry import Operator
@@ -108,7 +108,7 @@ def _tensor_arguments(functions: Iterable[ir.Function]) -> dict[ir.Function, tup
         )
         for function in functions
     }
-    several: dict[str, set[tuple[str, ...]]] = {signature(name)[0]: {(), ("",)} for name in PRELUDE}
+    several: dict[str, set[tuple[str, ...]]] = {name: {(), ("",)} for name in ALWAYS}
     for function, tensors in read.items():
         several.setdefault(function.name, set()).add(tensors)
     return {function: tensors for function, tensors in read.items() if len(several[function.name]) > 1}

@@ -25,7 +25,8 @@ HELPERS = frozenset(
     re.findall(
         r"\w+",
         """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace Flat Unflat Inside Total
-        Multiplied FloorQuotient FloorRemainder Narrow IsBox Advance Activate Activation CSMain""",
+        Multiplied FloorQuotient FloorRemainder Narrow IsBox Advance
+        Activate Activation Dimension DivideBySize Numbered CSMain""",
     )
 )
 """Names of the text around functions."""

@@ -13,8 +13,10 @@ from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.functions import type_name
+from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_definition.rows import RowsPass, rows_pass
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.render import Templates
@@ -24,7 +26,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
-from dmlgen.schedules.schedule import Contraction
+from dmlgen.schedules.schedule import Attention, Contraction
 from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
@@ -45,13 +47,29 @@ class KeyedPass:
 
 
 @dataclass(frozen=True)
+class AttentionPass:
+    """What a pass of attention reads, and as texts: the heads of a key and a value for that of a query at
+    `at`, a score made of the local `total`, and whether a key counts. `told`: the tensors of the description
+    on which scores depend, or which keys count."""
+
+    query: Kept
+    key: Kept
+    value: Kept
+    key_head: str
+    value_head: str
+    score: str
+    counts: str
+    told: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
 class Pass:
     """A pass: the tensors that it writes, each with its value, and the intermediate tensors that it reads.
 
     `along`: it is one of a recurrence, and one dispatch writes one step of it. `keyed`: it writes maxima, and
     goes through the coordinates of another box, each of which names the entry that it counts for. `each`: the
     array of tensors each of which takes a dispatch. `where`: the coordinates that are written, all where it
-    is empty.
+    is empty. `attention`: groups of threads work it out, by rows.
     """
 
     values: Mapping[str, str]
@@ -60,6 +78,7 @@ class Pass:
     keyed: KeyedPass | None = None
     each: str = ""
     where: str = ""
+    attention: AttentionPass | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -139,6 +158,7 @@ class DefinitionShader:
     passes: tuple[Pass, ...]
     sliding: SlidingPass | None
     contracted: ContractedPass | None
+    rows: RowsPass | None
     known_lists: tuple[Known, ...]
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
@@ -159,6 +179,11 @@ class DefinitionShader:
     def is_precise(self) -> bool:
         """Whether anything that it computes must be rounded as it is written."""
         return any("precise " in text for text in (*self.functions, *self.texts))
+
+    @property
+    def attention(self) -> int | None:
+        """The number of the pass of attention."""
+        return next((number for number, one in enumerate(self.passes) if one.attention is not None), None)
 
     def box(self, pass_: Pass) -> tuple[str, int] | None:
         """What has the sizes of the box that a keyed pass goes through: "list" or "tensor", and which."""
@@ -183,6 +208,7 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
         params=definition_params(plans, shader),
         contraction_params=definition_params(plans, shader, "ContractionParams"),
         sliding_params=definition_params(plans, shader, "SlidingParams"),
+        rows_params=definition_params(plans, shader, "RowsParams"),
     )
 
 
@@ -216,6 +242,12 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
             "weights": [Constant("uint", name) for name in WEIGHTS if weighted],
             "lists": lists,
             "activations": activations,
+            "steps": [Constant("uint", f"{tensor.local}Step") for tensor in shader.tensors],
+            "strides": [
+                Constant("uint", f"{tensor.local}Stride")
+                for tensor in shader.tensors
+                if record == "RowsParams"
+            ],
             "elements": [Constant("uint2", one.name) for one in shader.known_elements],
             "scalars": [*firsts, *(Constant(one.kind, one.name) for one in shader.known_scalars)],
         },
@@ -224,13 +256,15 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
 
 def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> DefinitionShader:
     """The shader of an operator's definition; without `functions` only to learn its constants."""
+    operator = lowered(operator)
     defines = operator.defines
     assert defines is not None
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
-    passes = [_pass(printer, tensors) for tensors in _in_step(defines.tensors)]
+    passes = [_pass(printer, operator, tensors) for tensors in _in_step(operator, defines.tensors)]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
     sliding = _sliding(printer, operator, len(passes))
     contracted = _contracted(printer, operator, len(passes) + (sliding is not None))
+    rows = None if operator.rows is None else rows_pass(printer, operator.rows, len(passes))
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
     called = printer.called.union(*(one.functions for one in activations))
@@ -249,6 +283,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         passes=tuple(passes),
         sliding=sliding,
         contracted=contracted,
+        rows=rows,
         known_lists=printer.constants.known("ints", "floats"),
         known_elements=printer.constants.known("element"),
         known_scalars=printer.constants.known("int", "float"),
@@ -287,11 +322,13 @@ def _taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str,
     return (*tensors_read(operator, operations), *outputs)
 
 
-def _in_step(tensors: Iterable[Intermediate]) -> list[list[Intermediate]]:
+def _in_step(operator: Operator, tensors: Iterable[Intermediate]) -> list[list[Intermediate]]:
     """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's."""
+    alone = None if operator.attention is None else operator.attention.target
     passes: list[list[Intermediate]] = []
     for tensor in tensors:
-        if passes and _goes_with(tensor, passes[-1]):
+        apart = passes and alone in (tensor.name, passes[-1][0].name)
+        if passes and not apart and _goes_with(tensor, passes[-1]):
             passes[-1].append(tensor)
         else:
             passes.append([tensor])
@@ -321,9 +358,11 @@ def _is_earlier(coordinate: ir.Expr) -> bool:
     return False
 
 
-def _pass(printer: ShaderPrinter, tensors: list[Intermediate]) -> Pass:
+def _pass(printer: ShaderPrinter, operator: Operator, tensors: list[Intermediate]) -> Pass:
     """The pass that writes intermediate tensors."""
-    tensor = tensors[0]
+    tensor, attention = tensors[0], operator.attention
+    if attention is not None and tensor.name == attention.target:
+        return _attention_pass(printer, attention)
     read = tuple(sorted(set().union(*(entries_read(one.value) for one in tensors))))
     found = keyed(tensor)
     if found is None or printer.kept[tensor.name].type != "int":  # of one word
@@ -332,6 +371,24 @@ def _pass(printer: ShaderPrinter, tensors: list[Intermediate]) -> Pass:
     sizes = printer.constants.of(found.sizes).name
     key = KeyedPass(local(found.variable.name), sizes, printer.deciding(found.key))
     return Pass({tensor.name: printer.deciding(found.value)}, read, keyed=key)
+
+
+def _attention_pass(printer: ShaderPrinter, attention: Attention) -> Pass:
+    counts = ir.Number(True, ir.BOOL) if attention.counts is None else attention.counts
+    loads = (part for whole in (attention.score, counts) for part in ir.walk(whole))
+    told = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
+    names = {attention.query, attention.key, attention.value}
+    found = AttentionPass(
+        query=printer.kept[attention.query],
+        key=printer.kept[attention.key],
+        value=printer.kept[attention.value],
+        key_head=printer.deciding(attention.key_head),
+        value_head=printer.deciding(attention.value_head),
+        score=printer.value(attention.score, False),
+        counts=printer.deciding(counts),
+        told=tuple(printer.tensors[name] for name in told),
+    )
+    return Pass({attention.target: ""}, tuple(sorted(names)), attention=found)
 
 
 def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, ...]) -> Pass:

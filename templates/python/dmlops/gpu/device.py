@@ -16,6 +16,7 @@ from typing import Any
 
 from ..plain import is_a, plain
 from ..quoting import shown
+from .detection import detected
 from .errors import GpuUnavailable, Unsupported
 from .resources import Binding, Buffer, Bytes, Pipeline
 from .vulkan_api import vk
@@ -43,12 +44,19 @@ class Device:
         self._pipelines: dict[bytes, Pipeline] = {}
         self._buffers: dict[str, Buffer] = {}
 
-        features, self.optional_features = _features(physical, self.name)
+        found = detected(_instance(), physical, self.name)
+        self.optional_features, self.capabilities = found.optional, found.capabilities
         family = _compute_family(physical, self.name)
         queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=family, queueCount=1, pQueuePriorities=[1.0])
         self.handle = vk.vkCreateDevice(
             physical,
-            vk.VkDeviceCreateInfo(pNext=features, pQueueCreateInfos=[queue], queueCreateInfoCount=1),
+            vk.VkDeviceCreateInfo(
+                pNext=found.features,
+                pQueueCreateInfos=[queue],
+                queueCreateInfoCount=1,
+                ppEnabledExtensionNames=found.extensions,
+                enabledExtensionCount=len(found.extensions),
+            ),
             None,
         )
         self._queue = vk.vkGetDeviceQueue(self.handle, family, 0)
@@ -358,38 +366,6 @@ def _skip_exit_handlers() -> None:
     if hasattr(libc, "on_exit"):  # of glibc; others leave the handlers as they are
         libc.on_exit(libc._exit, None)
         libc.__cxa_atexit(libc.fflush, None, None)
-
-
-def _features(physical: Any, name: str) -> tuple[Any, frozenset[str]]:
-    """The features to switch on, and which of the optional ones are there; bounds checks stay off."""
-    offered12 = vk.VkPhysicalDeviceVulkan12Features()
-    offered11 = vk.VkPhysicalDeviceVulkan11Features(pNext=offered12)
-    offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
-    vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
-    needed = {
-        "shaderInt64": offered.features.shaderInt64,
-        "shaderInt16": offered.features.shaderInt16,
-        "storageBuffer16BitAccess": offered11.storageBuffer16BitAccess,
-    }
-    missing = [feature for feature, present in needed.items() if not present]
-    if missing:
-        raise GpuUnavailable(
-            f"{name} lacks {', '.join(missing)}, which the shaders need: use another device or driver."
-        )
-    optional = {
-        "shaderFloat64": offered.features.shaderFloat64,
-        "shaderFloat16": offered12.shaderFloat16,
-    }
-    wanted = vk.VkPhysicalDeviceFeatures2(
-        pNext=vk.VkPhysicalDeviceVulkan11Features(
-            storageBuffer16BitAccess=True,
-            pNext=vk.VkPhysicalDeviceVulkan12Features(shaderFloat16=optional["shaderFloat16"]),
-        ),
-        features=vk.VkPhysicalDeviceFeatures(
-            shaderInt64=True, shaderInt16=True, shaderFloat64=optional["shaderFloat64"]
-        ),
-    )
-    return wanted, frozenset(feature for feature, present in optional.items() if present)
 
 
 def _compute_family(physical: Any, name: str) -> int:

@@ -27,7 +27,7 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
-from .plans.contraction import plan_contraction
+from .plans.attention import AttentionPass
 from .plans.definition import (
     NONE,
     Activation,
@@ -39,6 +39,7 @@ from .plans.definition import (
     Kept,
     Listed,
     Pass,
+    RowsPass,
     Sliding,
     SlidingPass,
     Window,
@@ -47,11 +48,13 @@ from .plans.definition import (
 )
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
+from .plans.matrix_units import plan_products
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
 from .plans.reasons import Reason
 from .plans.reduce import Reduce, plan_reduce
+from .plans.rows import plan_rows
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.sliding import plan_sliding
@@ -296,8 +299,10 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
 def _planner(shader: Shader) -> Callable[[Planning, Definition, DefinitionShader], None]:
     """What plans a definition."""
     if shader.contracted is not None:
-        return plan_contraction
-    return plan_definition if shader.sliding is None else plan_sliding
+        return plan_products
+    if shader.sliding is not None:
+        return plan_sliding
+    return plan_definition if shader.rows is None else plan_rows
 
 
 def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
@@ -358,6 +363,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
         ],
         _factors(known),
         _sliding(known),
+        known.get("rows.reduced", ()),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -433,6 +439,33 @@ def _static(operator: str) -> DefinitionShader:
         ContractedPass(NONE, 0, 0, 0)
         if shader.contracted is None
         else ContractedPass(shader.contracted.number, *map(tensors.index, shader.contracted[1:])),
+        AttentionPass(NONE, 0, 0)
+        if shader.attention is None
+        else AttentionPass(
+            shader.attention.number,
+            kept.index(shader.attention.query),
+            sum(1 << tensors.index(name) for name in shader.attention.told),
+        ),
+        _rows(shader, tensors),
+    )
+
+
+def _rows(shader: Shader, tensors: Sequence[str]) -> RowsPass:
+    """The pass of rows, if there is one."""
+    if shader.rows is None:
+        return RowsPass(NONE, 0, 0, 0, 0, 0)
+    rows = shader.rows
+
+    def bits(names: Sequence[str]) -> int:
+        return sum(1 << tensors.index(name) for name in names)
+
+    return RowsPass(
+        rows.number,
+        tensors.index(rows.source),
+        bits(rows.read),
+        bits(rows.each),
+        bits(rows.of_rows),
+        tensors.index(rows.each[0]),
     )
 
 

@@ -31,7 +31,7 @@ from .loops import Words, ceil_div, check_span, element_count, grid, times
 from .planning import Planning
 from .reasons import Reason
 from .sliding import plan_sliding
-from .told import NO_MEMBER, Signed, Sizes, Tensor
+from .told import NO_MEMBER, Groups, Signed, Sizes, Tensor
 
 LEAST_PRODUCTS = 4096  # of all sums of a matrix; below, the definition itself is as good
 DEPTH = 16  # of a tile
@@ -95,14 +95,20 @@ class TapStep(NamedTuple):
     step: int
 
 
-class Share(NamedTuple):
+class Split(NamedTuple):
     """How groups share the work: tiles along a matrix, parts of each sum, and the products in a part."""
 
-    tile: Tile
     down: int
     across: int
     parts: int
     products: int
+
+
+class Share(NamedTuple):
+    """The same, and the tiles."""
+
+    tile: Tile
+    split: Split
 
 
 class ContractionParams(NamedTuple):
@@ -379,7 +385,7 @@ def share_of(found: Matrices) -> Share:
     parts = 1 if is_busy else max(min(wanted, found.depth // LEAST_PART), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), found.tile_depth), 1) * found.tile_depth
     parts = max(ceil_div(found.depth, products), 1)
-    return Share(tile, down, across, parts, products)
+    return Share(tile, Split(down, across, parts, products))
 
 
 def stored_at_once(found: Matrices, output: Tensor) -> int:
@@ -403,10 +409,11 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
         plan_definition(out, told, shader)
         return
     share = share_of(found)
+    split = share.split
     output = told.tensors[shader.contracted.output]
     whole = element_count(output.sizes)
-    if times(whole, share.parts) >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * times(whole, share.parts))
+    if times(whole, split.parts) >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * times(whole, split.parts))
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
@@ -432,14 +439,14 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     out.define("TILES_WALKED", WALK)
     out.define("THREAD_ROWS", tile.threadRows)
     out.define("THREAD_COLUMNS", tile.threadColumns)
-    out.define("IN_PARTS", int(share.parts > 1))
-    out.write(out.scratch(4 * whole * share.parts if share.parts > 1 else 8))
+    out.define("IN_PARTS", int(split.parts > 1))
+    out.write(out.scratch(4 * whole * split.parts if split.parts > 1 else 8))
     out.share()
 
     number = shader.contracted.number
-    threads = share.down * share.across * found.count * share.parts * threads_of(tile)
+    threads = split.down * split.across * found.count * split.parts * threads_of(tile)
     dispatch_contraction(out, told, shader, found, share, known, number, threads)
-    if share.parts > 1:
+    if split.parts > 1:
         dispatch_contraction(out, told, shader, found, share, known, number + 1, whole)
 
 
@@ -459,43 +466,60 @@ def dispatch_contraction(
     threads: int,
 ) -> None:
     """Pass `number`, by so many threads; a second one waits for the first."""
-    contracted, factors = shader.contracted, told.factors
+    contracted, split = shader.contracted, share.split
     output = told.tensors[contracted.output]
     is_tiled_pass = number == contracted.number
     in_group = threads_of(share.tile) if is_tiled_pass else SINGLE_THREADS
-    stores_all = is_tiled_pass and share.parts == 1
+    stores_all = is_tiled_pass and split.parts == 1
     groups = grid(out, threads, in_group, 1)
     out.define("PASS", number)
     out.define("NUM_THREADS", in_group)
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
+    first = 0
+    if found.column_axis == NONE:
+        first = first_of(told.factors.window, told.tensors[contracted.left])
+    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    out.dispatch(params, groups, number == contracted.number + 1)
+
+
+def contraction_params(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    first: int,
+    split: Split,
+    known: Known,
+    groups: Groups,
+) -> ContractionParams:
+    """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
+    contracted, factors = shader.contracted, told.factors
     window: Annotated[list[int], 64] = []
     tap: Words = []
     if len(factors.window.sizes) > 0:
         window = window_words(out, factors.window, told.tensors[contracted.right])
-        left = told.tensors[contracted.left]
-        taps, step = element_count(factors.window.sizes), tap_step(factors.window, left).step
-        tap = [factors.depth, taps, first_of(factors.window, left) % 2**32, step % 2**32]
-    params = ContractionParams(
+        step = tap_step(factors.window, told.tensors[contracted.left]).step
+        tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
+    return ContractionParams(
         found.sizes,
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
         window,
         known.lists,
         known.activations,
-        len(output.sizes),
+        len(told.tensors[contracted.output].sizes),
         found.count,
         found.rows,
         found.columns,
         found.depth,
         found.left.depth % 2**32,
         found.right.depth % 2**32,
-        share.products,
-        share.parts,
-        share.down,
-        share.across,
+        split.products,
+        split.parts,
+        split.down,
+        split.across,
         groups.columns,
         told.elements,
         known.scalars,
         tap,
     )
-    out.dispatch(params, groups, number == contracted.number + 1)

@@ -18,7 +18,7 @@ COUNT_LIMIT = 2**32
 MAX_GROUPS = 65535
 """In one dimension: the limit of Direct3D 12 and of many Vulkan drivers."""
 
-Strides = Annotated[Sequence[int], 8]
+Strides = Annotated[Sequence[int], 16]
 Row = Annotated[list[int], 16]
 Words = Annotated[list[int], 64]
 

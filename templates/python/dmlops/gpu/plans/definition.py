@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .loops import Words, bind, check_span, element_count, grid
+from .attention import ATTENTION_THREADS, AttentionPass, define_attention
+from .loops import (
+    Dimensions,
+    Loop,
+    Words,
+    bind,
+    ceil_div,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+)
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Numbers, Signed, Sizes, Tensors
+from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
 from .types import define_tensor, define_type
 
 NUM_THREADS = 64
@@ -74,6 +85,19 @@ class SlidingPass(NamedTuple):
     weights: int
 
 
+class RowsPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, works out all outputs by rows of a tensor, `source`. `read` has a
+    bit for each tensor that is read, `each` and `of_rows` for outputs as large as that tensor and for those
+    with an entry for each row. `output` is one of the former."""
+
+    number: int
+    source: int
+    read: int
+    each: int
+    of_rows: int
+    output: int
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
     and of numbers that bound lists, and faster ways to the output."""
@@ -86,6 +110,8 @@ class DefinitionShader(NamedTuple):
     activations: Sequence[int]
     sliding: SlidingPass
     contracted: ContractedPass
+    attention: AttentionPass
+    rows: RowsPass
 
 
 class Listed(NamedTuple):
@@ -162,7 +188,8 @@ class Factors(NamedTuple):
 class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
-    are computed in double precision."""
+    are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
+    is empty where they have no statistics."""
 
     is_double: bool
     tensors: Tensors
@@ -174,15 +201,15 @@ class Definition(NamedTuple):
     activations: Annotated[Sequence[Activation], 8]
     factors: Factors
     sliding: Sliding
+    reduced: Sizes
 
 
 class DefinitionParams(NamedTuple):
-    sizes: Eight
-    "of the tensor that is written; lists fill two vectors"
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the tensor that is written"
     lists: Lists
+    "which fill two vectors each"
     activations: Annotated[list[int], 32]
-    rank: Signed
-    "entries of sizes"
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements to write"
     first: int
@@ -260,7 +287,8 @@ def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
         firsts.append(words)
         if wanted >> place & 1 == 1:
             wide = told.is_double if kept.is_real else kept.is_wide
-            words += element_count(told.kept_sizes[place]) * (2 if wide else 1)
+            own = element_count(told.kept_sizes[place]) * (2 if wide else 1)
+            words += ceil_div(own, 4) * 4  # so that all begin at whole vectors
     return Space(firsts, words)
 
 
@@ -397,7 +425,6 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
             stand_in = told.tensors[one.target].buffer
             break
 
-    out.define("NUM_THREADS", NUM_THREADS)
     known = tell_known(out, told, shader, wanted, space, stand_in)
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
@@ -424,16 +451,21 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 if whole >= MAX_COUNT:
                     out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
                 count = whole // shape[0] if one.is_along else whole
-                groups = grid(out, count, NUM_THREADS, 1)
+                threads, in_group = count, NUM_THREADS
+                if one.number == shader.attention.number:
+                    threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
+                    in_group = ATTENTION_THREADS
+                groups = grid(out, threads, in_group, 1)
+                out.define("NUM_THREADS", in_group)
                 waits = one.reads & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
                 out.define("PASS", one.number)
+                out.define("RANK", len(shape))
                 params = DefinitionParams(
-                    eight(out, shape),
+                    dimensions([Loop(size, []) for size in shape]),
                     known.lists,
                     known.activations,
-                    len(shape),
                     count,
                     step * count,
                     groups.columns,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, NoReturn, get_type_hints
 
+from .capabilities import NO_CAPABILITIES, Capability
 from .reasons import Reason
 from .told import NO_MEMBER, SCRATCH, Buffer, Groups, Read
 
@@ -46,9 +47,13 @@ class Step(NamedTuple):
 
 
 class Planning:
-    """A plan under way. Macros and resources told before `share` are those of all dispatches after it."""
+    """A plan under way, for a device with these capabilities.
 
-    def __init__(self) -> None:
+    Macros and resources told before `share` are those of all dispatches after it.
+    """
+
+    def __init__(self, capabilities: Capability = NO_CAPABILITIES) -> None:
+        self._capabilities = capabilities
         self.steps: list[Step] = []
         self.scratches: list[Scratch] = []
         self.held: list[Buffer] = []
@@ -62,6 +67,10 @@ class Planning:
         self._defines: dict[str, int | str] = {}
         self._buffers: list[Buffer] = []
         self._reads = 0
+
+    def has(self, capability: Capability) -> bool:
+        """Whether the device has that capability."""
+        return capability in self._capabilities
 
     def define(self, name: str, value: int) -> None:
         """A macro of the next dispatch."""

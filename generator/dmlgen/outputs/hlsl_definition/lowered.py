@@ -1,0 +1,68 @@
+"""The definition that a shader follows: that of the spec, less what no pass has to write."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import entries_of, walk_through
+from dmlgen.registry import Intermediate, Operator, OutputDefinitions
+from dmlgen.schedules.cases import TooLarge, written
+
+AT = ir.Local("at", ir.INTS)
+
+
+def lowered(operator: Operator) -> Operator:
+    """The operator with the intermediate tensors alone that lead to outputs.
+
+    One that has the entries of another one at other coordinates is read there. What attention needs of its
+    own is kept nowhere.
+    """
+    defines = operator.defines
+    assert defines is not None
+    if operator.attention is None:
+        return operator
+    tensors, outputs = list(defines.tensors), dict(defines.outputs)
+    for view in defines.tensors:
+        whole = _viewed(view)
+        readers = [one.value for one in tensors] + list(outputs.values())
+        if whole is not None and all(_reads_directly(value, view.name) for value in readers):
+            tensors = [replace(one, value=_through(one.value, view.name, whole)) for one in tensors]
+            outputs = {name: _through(value, view.name, whole) for name, value in outputs.items()}
+    values = {one.name: one.value for one in tensors}
+    wanted: set[str] = set()
+    new = {part.tensor for value in outputs.values() for part in entries_of(value)}
+    while new:  # ends: a tensor is new once
+        wanted |= new
+        new = {name for one in new for name in _reads(operator, values, one)} - wanted
+    kept = tuple(one for one in tensors if one.name in wanted)
+    return replace(operator, defines=OutputDefinitions(kept, outputs, defines.classes))
+
+
+def _reads(operator: Operator, values: dict[str, ir.Expr], name: str) -> set[str]:
+    """The intermediate tensors that the pass of one reads."""
+    attention = operator.attention
+    if attention is not None and attention.target == name:
+        return {attention.query, attention.key, attention.value}
+    return {part.tensor for part in entries_of(values[name])}
+
+
+def _viewed(tensor: Intermediate) -> ir.Entry | None:
+    """The entry of another tensor that one has at `at`, if that is all."""
+    try:
+        value = tensor.value if tensor.along else written(tensor.value, {})
+    except TooLarge:
+        return None
+    return value if isinstance(value, ir.Entry) and not tensor.along else None
+
+
+def _reads_directly(value: ir.Expr, name: str) -> bool:
+    """Whether no function reads a tensor, in which another coordinate could not be put."""
+    seen = sum(isinstance(part, ir.Entry) and part.tensor == name for part in walk_through(value))
+    return seen == sum(isinstance(part, ir.Entry) and part.tensor == name for part in ir.walk(value))
+
+
+def _through(value: ir.Expr, name: str, whole: ir.Entry) -> ir.Expr:
+    """A value with an entry of the tensor read where that is."""
+    reads = [part for part in ir.walk(value) if isinstance(part, ir.Entry) and part.tensor == name]
+    return ir.substitute(value, {part: ir.substitute(whole, {AT: part.coordinate}) for part in reads})

@@ -1,0 +1,144 @@
+"""What the pass of rows in the shader of a definition consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.schedules.schedule import Rows
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Sums over a row that are worked out together, then numbers made of them; all by name, as texts."""
+
+    sums: tuple[tuple[str, str], ...]
+    statistics: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A number that is the same for a whole row where `tensors` are: its name and its text."""
+
+    name: str
+    text: str
+    tensors: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class RowsPass:
+    """The pass that works out all outputs by rows of `source`.
+
+    `elements` are the tensors read at the element itself, those among them that sums need `held`; `spread`
+    are others, and `of_row` those read at the coordinate of the row. `parts` are worked out from `spread`.
+    """
+
+    number: int
+    source: Tensor
+    elements: tuple[Tensor, ...]
+    held: tuple[Tensor, ...]
+    spread: tuple[Tensor, ...]
+    of_row: tuple[Tensor, ...]
+    stages: tuple[Stage, ...]
+    parts: tuple[Part, ...]
+    each: tuple[tuple[Tensor, str], ...]
+    of_rows: tuple[tuple[Tensor, str], ...]
+    reduced: ir.Expr
+
+    @property
+    def read(self) -> tuple[Tensor, ...]:
+        return tuple(dict.fromkeys((*self.elements, *self.spread, *self.of_row)))
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return (*self.read, *(tensor for tensor, _ in (*self.each, *self.of_rows)))
+
+
+def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> RowsPass:
+    """The pass of rows, by its number."""
+    return _RowsPrinter(printer, rows).rows(number)
+
+
+class _RowsPrinter:
+    """Prints values that are made of elements, statistics and sums."""
+
+    def __init__(self, printer: ShaderPrinter, rows: Rows) -> None:
+        self._printer, self._rows = printer, rows
+        self._sums = [body for one in rows.statistics for body in one.sums]
+        self._named: dict[ir.Expr, ir.Expr] = {}  # locals of the schedule as the shader names them
+        self._read: dict[str, list[str]] = {"Element": [], "OfRow": []}
+        whole = (*self._sums, *(one.value for one in rows.statistics), *rows.parts.values())
+        parts = {
+            part for one in (*whole, *rows.each.values(), *rows.of_rows.values()) for part in ir.walk(one)
+        }
+        for name, tensor in printer.tensors.items():
+            for suffix, names in self._read.items():
+                if _local(name + suffix) in parts:
+                    names.append(name)
+                    self._named[_local(name + suffix)] = _local(tensor.local + suffix)
+
+    def rows(self, number: int) -> RowsPass:
+        rows = self._rows
+        elements = [name for name in self._read["Element"] if name in rows.elements]
+        spread = [name for name in self._read["Element"] if name not in rows.elements]
+        return RowsPass(
+            number=number,
+            source=self._printer.tensors[rows.source],
+            elements=self._tensors(elements),
+            held=self._tensors(name for name in elements if self._is_in(name, *self._sums)),
+            spread=self._tensors(spread),
+            of_row=self._tensors(self._read["OfRow"]),
+            stages=self._stages(),
+            parts=tuple(
+                Part(name, self._text(value), self._tensors(one for one in spread if self._is_in(one, value)))
+                for name, value in rows.parts.items()
+            ),
+            each=self._stored(rows.each),
+            of_rows=self._stored(rows.of_rows),
+            reduced=rows.reduced,
+        )
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """The statistics, as many in a stage as need none of that stage in their sums."""
+        stages: list[Stage] = []
+        known: set[ir.Expr] = set()  # statistics of the stage under way
+        count = 0
+        for one in self._rows.statistics:
+            needed = {part for body in one.sums for part in ir.walk(body)}
+            if not stages or needed & known:
+                stages.append(Stage((), ()))
+                known = set()
+            totals = [f"total{count + place}" for place in range(len(one.sums))]
+            count += len(totals)
+            named: dict[ir.Expr, ir.Expr] = {
+                _local(f"total{place}"): _local(name) for place, name in enumerate(totals)
+            }
+            sums = zip(totals, map(self._text, one.sums), strict=True)
+            value = self._text(ir.substitute(one.value, named))
+            stages[-1] = Stage((*stages[-1].sums, *sums), (*stages[-1].statistics, (one.name, value)))
+            known.add(_local(one.name))
+        return tuple(stages)
+
+    def _is_in(self, name: str, *values: ir.Expr) -> bool:
+        """Whether values need the elements of a tensor."""
+        return any(_local(f"{name}Element") in ir.walk(value) for value in values)
+
+    def _text(self, node: ir.Expr) -> str:
+        return self._printer.value(ir.substitute(node, self._named), False)
+
+    def _tensors(self, names: Iterable[str]) -> tuple[Tensor, ...]:
+        return tuple(self._printer.tensors[name] for name in names)
+
+    def _stored(self, values: Mapping[str, ir.Expr]) -> tuple[tuple[Tensor, str], ...]:
+        tensors = self._printer.tensors
+        return tuple(
+            (tensors[name], self._printer.stored(name, ir.substitute(value, self._named)))
+            for name, value in values.items()
+        )
+
+
+def _local(name: str) -> ir.Local:
+    return ir.Local(name, ir.FLOAT, varies=True)

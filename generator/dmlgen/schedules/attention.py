@@ -1,0 +1,165 @@
+"""Definitions of attention: means of rows of values, weighted by exponentials of scores.
+
+A score is made of the product of a query and a key; what is subtracted from all scores of a query before the
+exponential is the greatest of them, and the weights are divided by their sum. Which keys count may depend on
+all that a score may. Queries, keys and values are intermediate tensors, so that it does not matter where
+their elements come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import entries_of, free_locals
+from dmlgen.registry import Intermediate, OutputDefinitions
+from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import Attention
+from dmlgen.schedules.sets import AT
+
+TOTAL = ir.Local("total", ir.FLOAT, varies=True)
+"""The product of a query and a key, in what is made of it."""
+
+_ROW = ir.Slice(AT, None, ir.Number(3, ir.INT))
+"""Batch, head and number of a query."""
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Attention | None:
+    """The attention that an intermediate tensor of a definition is."""
+    if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
+        return None
+    tensors = {one.name: one for one in defines.tensors}
+    for one in defines.tensors:
+        if one.type == ir.FLOAT and not one.along and not one.decides and entries_of(one.value):
+            try:
+                return _Reader(tensors).attention(one)
+            except (Unfit, TooLarge):
+                continue
+    return None
+
+
+class _Reader:
+    """Reads the definitions of intermediate tensors."""
+
+    def __init__(self, tensors: Mapping[str, Intermediate]) -> None:
+        self._tensors = tensors
+
+    def attention(self, target: Intermediate) -> Attention:
+        match written(target.value, {}):
+            case ir.Binary(
+                "/",
+                ir.Fold(
+                    "sum",
+                    (ir.Each(variable=ir.Local(type=ir.INT) as key, first=None, last=keys) as loop,),
+                    condition,
+                    ir.Binary("*", weight, ir.Entry(tensor=value, coordinate=ir.ListOf(value_place))),
+                ),
+                ir.Entry(tensor=total, coordinate=row),
+            ) if row == _ROW:
+                pass
+            case _:
+                raise Unfit
+        score, peak = self._exponential(weight, _ROW, key)
+        score_at = ir.Entry(score, _one_more(AT, key), ir.FLOAT)
+        shifted = ir.Binary("-", score_at, ir.Entry(peak, AT, ir.FLOAT), ir.FLOAT)
+        exponential = ir.Call("exp", (shifted,), ir.FLOAT)
+        wanted = {
+            peak: ir.Fold("max", (loop,), condition, score_at, ir.FLOAT, False),
+            total: ir.Fold("sum", (loop,), condition, exponential, ir.FLOAT, False),
+        }
+        if any(self._value(name) != value_ for name, value_ in wanted.items()):
+            raise Unfit
+        product, whole = self._score(score)
+        match product:
+            case ir.Fold(
+                "sum",
+                (ir.Each(variable=ir.Local(type=ir.INT) as depth, first=None, last=deep),),
+                None,
+                ir.Binary(
+                    "*",
+                    ir.Entry(tensor=query, coordinate=query_place),
+                    ir.Entry(tensor=matched, coordinate=ir.ListOf(key_place)),
+                ),
+            ) if query_place == _one_more(_ROW, depth):
+                pass
+            case _:
+                raise Unfit
+        of_query, of_key, of_value = map(self._sizes, (query, matched, value))
+        if key_place[2:] != (ir.Index(AT, ir.Number(3, ir.INT)), depth):
+            raise Unfit
+        if value_place[2:] != (key, ir.Index(AT, ir.Number(3, ir.INT))):
+            raise Unfit
+        if (of_query[3], of_key[2], of_key[3], of_value[2]) != (deep, keys, deep, keys):
+            raise Unfit
+        if self._sizes(target.name) != (*of_query[:3], of_value[3]):
+            raise Unfit
+        counts = None
+        if condition is not None:
+            counts = ir.substitute(condition, {key: ir.Index(AT, ir.Number(3, ir.INT))})
+        return Attention(
+            target=target.name,
+            query=query,
+            key=matched,
+            value=value,
+            key_head=_head(key_place),
+            value_head=_head(value_place),
+            score=whole,
+            counts=counts,
+        )
+
+    def _value(self, name: str) -> ir.Expr:
+        """The value of a tensor that may be worked out in parts, as it is written out."""
+        tensor = self._tensors[name]
+        if tensor.type != ir.FLOAT or tensor.along or tensor.decides:
+            raise Unfit
+        return written(tensor.value, {})
+
+    def _sizes(self, name: str) -> tuple[ir.Expr, ...]:
+        match written(self._tensors[name].sizes, {}):
+            case ir.ListOf(items) if len(items) == 4:
+                return items
+        raise Unfit
+
+    def _exponential(self, weight: ir.Expr, row: ir.Expr, key: ir.Local) -> tuple[str, str]:
+        """The tensors of the scores, and of what is subtracted from them, by name."""
+        match weight:
+            case ir.Call("exp", (ir.Binary("-", ir.Entry(score, place), ir.Entry(peak, row_)),)) if (
+                place == _one_more(row, key) and row_ == row
+            ):
+                return score, peak
+        raise Unfit
+
+    def _score(self, name: str) -> tuple[ir.Expr, ir.Expr]:
+        """The sum that a score is made of, and the score, made of `TOTAL` and of no intermediate tensor."""
+        whole = self._value(name)
+        while inner := entries_of(whole):  # ends: tensors read only those above them
+            if any(part.coordinate != AT for part in inner):
+                break
+            whole = ir.substitute(whole, {part: self._value(part.tensor) for part in inner})
+            if any(isinstance(part, ir.Fold) and not part.unrolled for part in ir.walk(whole)):
+                break
+        folds = {part for part in ir.walk(whole) if isinstance(part, ir.Fold) and not part.unrolled}
+        if len(folds) != 1:
+            raise Unfit
+        (product,) = folds
+        made = ir.substitute(whole, {product: TOTAL})
+        if entries_of(made):
+            raise Unfit
+        return product, made
+
+
+def _one_more(row: ir.Expr, entry: ir.Expr) -> ir.Expr:
+    return ir.Binary("+", row, ir.ListOf((entry,)), ir.INTS)
+
+
+def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
+    """The first two entries of the coordinate of a key or a value, which are those of a head alone."""
+    whole = ir.ListOf(place[:2])
+    of_head: dict[ir.Expr, ir.Expr] = {
+        ir.Index(AT, ir.Number(number, ir.INT)): ir.Number(0, ir.INT) for number in range(2)
+    }
+    if len(place) != 4 or free_locals(ir.substitute(whole, of_head)):
+        raise Unfit
+    return whole

@@ -1,0 +1,219 @@
+"""Definitions whose elements follow, each on its own, from statistics of their rows: normalizations.
+
+A row has the elements of a tensor that differ in their coordinates along some dimensions only; which ones
+depends on the description. Statistics are intermediate tensors with one entry for each row, made of sums over
+the row and of statistics above them. Tensors are read at the element itself, or where they have size 1 at 0.
+There may be no statistics at all, and several outputs, some of them with an entry for each row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import is_known
+from dmlgen.registry import Intermediate, OutputDefinitions
+from dmlgen.schedules.cases import TooLarge, rebuilt, written
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import Rows, Statistic
+from dmlgen.schedules.sets import AT, ONE, ZERO
+
+_TURN = ir.Local("turn", ir.INTS)
+_PLACE = ir.Local("place", ir.INTS)
+"""The variable of a loop over a row, and the coordinate of the element to which it has come."""
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Rows | None:
+    """All that a definition says, by rows."""
+    certain = all(described.is_certain(name) for name in list(defines.outputs)[:1])
+    floats = all(
+        described.members[name].count is None
+        and described.is_float(name, {})
+        and not described.may_be(name, "FLOAT64")
+        for name in defines.outputs
+    )
+    if not certain or not floats or any(_misfits(one) for one in defines.tensors):
+        return None
+    try:
+        return _Reader(defines, described).rows()
+    except (Unfit, TooLarge):
+        return None
+
+
+def _misfits(tensor: Intermediate) -> bool:
+    return tensor.type != ir.FLOAT or tensor.along or tensor.decides
+
+
+class _Reader:
+    """Reads a definition. What it has read is made of locals: elements, statistics, sums."""
+
+    def __init__(self, defines: OutputDefinitions, described: Described) -> None:
+        self._defines, self._described = defines, described
+        self._source = next(iter(defines.outputs))
+        self._reduced: ir.Expr | None = None  # whether dimension v0 is one along which a row runs
+        self._statistics: dict[str, Statistic] = {}
+        self._sums: list[ir.Expr] = []  # of the statistic under way
+        self._elements: set[str] = set()  # tensors as large as the source, as far as their reads tell
+        self._hoisted: dict[ir.Expr, ir.Local] = {}
+        self._parts: dict[ir.Expr, ir.Local] = {}
+
+    def rows(self) -> Rows:
+        for one in self._defines.tensors:
+            value = written(one.value, {})
+            folds = [part for part in ir.walk(value) if isinstance(part, ir.Fold) and not part.unrolled]
+            if self._reduced is None and folds:
+                self._learn(folds[0])
+            if self._reduced is None or _by_dimension(written(one.sizes, {})) != self._kept:
+                raise Unfit
+            self._sums = []
+            result = self._of_row(value)
+            self._statistics[one.name] = Statistic(_statistic(one.name), tuple(self._sums), result)
+        each: dict[str, ir.Expr] = {}
+        of_rows: dict[str, ir.Expr] = {}
+        for name, value in self._defines.outputs.items():
+            whole = written(value, {})
+            if any(isinstance(part, ir.Entry) and part.coordinate == AT for part in ir.walk(whole)):
+                of_rows[name] = self._of_row(whole)
+            else:
+                each[name] = self._without_statistics(self._of_element(whole, AT))
+        if not each or not self._elements:
+            raise Unfit
+        hoisted = tuple(Statistic(local.name, (), value) for value, local in self._hoisted.items())
+        each = {name: self._in_parts(value) for name, value in each.items()}
+        return Rows(
+            source=self._source,
+            reduced=self._told(),
+            statistics=(*self._statistics.values(), *hoisted),
+            elements=frozenset(self._elements),
+            parts={local.name: value for value, local in self._parts.items()},
+            each=each,
+            of_rows=of_rows,
+        )
+
+    def _learn(self, fold: ir.Fold) -> None:
+        """What a row is, from a loop over one."""
+        match fold.loops:
+            case (ir.Each(variable=ir.Local(type=ir.INTS), first=None, last=last),):
+                match _by_dimension(last):
+                    case ir.Reduce(
+                        loop=ir.Loop(upper=ir.Field(ir.Tensor(name=source, index=None), "DimensionCount")),
+                        body=ir.Conditional(test=test, then=size, otherwise=ir.Number(value=1)),
+                    ) if size == _size(source) and is_known(ir.substitute(test, {_V: ZERO})):
+                        self._source, self._reduced = source, test
+                        if self._described.is_certain(source):
+                            return
+        raise Unfit
+
+    def _list(self, along: ir.Expr, other: ir.Expr) -> ir.Expr:
+        """A list over the dimensions of a row's tensor, with one entry along rows and another elsewhere."""
+        assert self._reduced is not None
+        rank = ir.Field(ir.Tensor(self._source), "DimensionCount", ir.INT)
+        loop = ir.Loop(_V, ZERO, rank, None)
+        return ir.Reduce("list", loop, ir.Conditional(self._reduced, along, other), ir.INTS)
+
+    @property
+    def _kept(self) -> ir.Expr:
+        return self._list(ONE, _size(self._source))
+
+    def _told(self) -> ir.Expr:
+        return ir.ListOf(()) if self._reduced is None else self._list(ONE, ZERO)
+
+    def _of_row(self, node: ir.Expr) -> ir.Expr:
+        """A value with one entry for each row, from its coordinate there."""
+        match node:
+            case ir.Fold(kind="sum", unrolled=False):
+                return self._sum(node)
+            case ir.Entry(tensor=name, coordinate=place) if place == AT and name in self._statistics:
+                return ir.Local(_statistic(name), ir.FLOAT, varies=True)
+            case ir.Load():
+                return self._load(node, AT, "OfRow")
+        return self._rebuilt(node, self._of_row)
+
+    def _sum(self, fold: ir.Fold) -> ir.Expr:
+        (each,) = fold.loops[:1]
+        extent = self._list(_size(self._source), ONE)
+        if len(fold.loops) > 1 or fold.condition is not None or each.first is not None:
+            raise Unfit
+        if self._reduced is None or _by_dimension(each.last) != extent:
+            raise Unfit
+        over = self._list(ir.Index(_TURN, _V), ir.Index(AT, _V))
+        whole = ir.substitute(fold.body, {each.variable: _TURN})
+        lists = (part for part in ir.walk(whole) if isinstance(part, ir.Reduce))
+        places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if _by_dimension(part) == over}
+        body = self._of_element(ir.substitute(whole, places), _PLACE)
+        if body not in self._sums:
+            self._sums.append(body)
+        return ir.Local(f"total{self._sums.index(body)}", ir.FLOAT, varies=True)
+
+    def _of_element(self, node: ir.Expr, place: ir.Local) -> ir.Expr:
+        """A value at an element, which has the coordinate `place`."""
+        match node:
+            case ir.Entry(tensor=name, coordinate=coordinate) if name in self._statistics:
+                here = self._list(ZERO, ir.Index(AT, _V))
+                if coordinate == AT if place == _PLACE else _by_dimension(coordinate) == here:
+                    return ir.Local(_statistic(name), ir.FLOAT, varies=True)
+            case ir.Load():
+                return self._load(node, place, "Element")
+        return self._rebuilt(node, lambda part: self._of_element(part, place))
+
+    def _load(self, node: ir.Load, place: ir.Local, suffix: str) -> ir.Expr:
+        """An element of a tensor with all dimensions of the row's one, some of which may have size 1."""
+        name = node.tensor.name
+        entry = ir.Index(place, _V)
+        is_one = ir.Compare("!=", _size(name), ONE)
+        spread = ir.Reduce(
+            "list",
+            ir.Loop(_V, ZERO, ir.Field(ir.Tensor(name), "DimensionCount", ir.INT), None),
+            ir.Conditional(is_one, entry, ZERO),
+            ir.INTS,
+        )
+        if node.type != ir.FLOAT or self._described.members[name].count is not None:
+            raise Unfit
+        if node.coordinate == place:
+            self._elements |= {name} if suffix == "Element" else set()
+        elif _by_dimension(node.coordinate) != spread:
+            raise Unfit
+        return ir.Local(f"{name}{suffix}", ir.FLOAT, varies=True)
+
+    def _rebuilt(self, node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+        if is_known(node) or isinstance(node, ir.Tensor | ir.Tensors):
+            return node
+        if isinstance(node, ir.Local | ir.Fold | ir.Reduce | ir.Entry | ir.Index | ir.Slice):
+            raise Unfit
+        return rebuilt(node, write)
+
+    def _without_statistics(self, node: ir.Expr) -> ir.Expr:
+        """A value with what statistics alone give worked out before, once for each row."""
+        names = {part.name for part in ir.walk(node) if isinstance(part, ir.Local)}
+        if isinstance(node, ir.Local) or is_known(node):
+            return node
+        if any(name.endswith("Element") for name in names):
+            return rebuilt(node, self._without_statistics)
+        local = ir.Local(f"ofRow{len(self._hoisted)}", ir.FLOAT, varies=True)
+        return self._hoisted.setdefault(node, local)
+
+    def _in_parts(self, node: ir.Expr) -> ir.Expr:
+        """A value with calls worked out apart that may well be the same for a whole row."""
+        names = {part.name for part in ir.walk(node) if isinstance(part, ir.Local)}
+        if isinstance(node, ir.Local) or is_known(node):
+            return node
+        if names & {f"{name}Element" for name in self._elements} or not isinstance(node, ir.Call):
+            return rebuilt(node, self._in_parts)
+        return self._parts.setdefault(node, ir.Local(f"part{len(self._parts)}", ir.FLOAT, varies=True))
+
+
+_V = ir.Local("v0", ir.INT)
+
+
+def _size(tensor: str) -> ir.Expr:
+    return ir.Index(ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS), _V)
+
+
+def _statistic(name: str) -> str:
+    return f"row{name}"
+
+
+def _by_dimension(node: ir.Expr) -> ir.Expr:
+    """A list with its variables numbered anew, so that equal ones are equal wherever they stand."""
+    return written(node, {})

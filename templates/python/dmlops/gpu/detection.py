@@ -1,0 +1,109 @@
+"""What a Vulkan device can do: features that all shaders or only some need, and capabilities that plans take
+account of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import GpuUnavailable
+from .plans.capabilities import NO_CAPABILITIES, Capability
+from .plans.matrix_units import WAVE
+from .vulkan_api import vk
+
+_EXTENSIONS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")  # of matrix units
+LARGEST_GROUP = 512  # threads, of tiles for matrix units
+GROUP_MEMORY = 32 << 10  # bytes that these have to have
+
+
+@dataclass(frozen=True)
+class Detected:
+    """`features` is the chain to switch on, `optional` names those among them that not every device has."""
+
+    features: Any
+    extensions: tuple[str, ...]
+    optional: frozenset[str]
+    capabilities: Capability
+
+
+def detected(instance: Any, physical: Any, name: str) -> Detected:
+    """What the device can do. Raises GpuUnavailable where it lacks what all shaders need."""
+    offered12 = vk.VkPhysicalDeviceVulkan12Features()
+    offered11 = vk.VkPhysicalDeviceVulkan11Features(pNext=offered12)
+    offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
+    vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
+    needed = {
+        "shaderInt64": offered.features.shaderInt64,
+        "shaderInt16": offered.features.shaderInt16,
+        "storageBuffer16BitAccess": offered11.storageBuffer16BitAccess,
+    }
+    missing = [feature for feature, present in needed.items() if not present]
+    if missing:
+        raise GpuUnavailable(
+            f"{name} lacks {', '.join(missing)}, which the shaders need: use another device or driver."
+        )
+    optional = {
+        "shaderFloat64": offered.features.shaderFloat64,
+        "shaderFloat16": offered12.shaderFloat16,
+    }
+    chain: Any = None
+    extensions: tuple[str, ...] = ()
+    if offered12.shaderFloat16 and offered12.vulkanMemoryModel and has_matrix_units(instance, physical):
+        optional |= {"vulkanMemoryModel": True, "cooperativeMatrix": True}
+        waves = vk.VkPhysicalDeviceSubgroupSizeControlFeatures(
+            subgroupSizeControl=True, computeFullSubgroups=True
+        )
+        chain = vk.VkPhysicalDeviceCooperativeMatrixFeaturesKHR(cooperativeMatrix=True, pNext=waves)
+        extensions = _EXTENSIONS
+    # Bounds checks stay off.
+    features = vk.VkPhysicalDeviceFeatures2(
+        pNext=vk.VkPhysicalDeviceVulkan11Features(
+            storageBuffer16BitAccess=True,
+            pNext=vk.VkPhysicalDeviceVulkan12Features(
+                shaderFloat16=optional["shaderFloat16"], vulkanMemoryModel=bool(extensions), pNext=chain
+            ),
+        ),
+        features=vk.VkPhysicalDeviceFeatures(
+            shaderInt64=True, shaderInt16=True, shaderFloat64=optional["shaderFloat64"]
+        ),
+    )
+    present = frozenset(feature for feature, is_there in optional.items() if is_there)
+    return Detected(features, extensions, present, Capability.MATRIX_UNITS if extensions else NO_CAPABILITIES)
+
+
+def has_matrix_units(instance: Any, physical: Any) -> bool:
+    """Whether matrices are there as the shaders have them, in waves of their size."""
+    listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
+    if not listed.issuperset(_EXTENSIONS):
+        return False
+    waves = vk.VkPhysicalDeviceSubgroupSizeControlFeatures()
+    matrices = vk.VkPhysicalDeviceCooperativeMatrixFeaturesKHR(pNext=waves)
+    features = vk.VkPhysicalDeviceFeatures2(pNext=matrices)
+    vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(features))
+    sizes = vk.VkPhysicalDeviceSubgroupSizeControlProperties()
+    stages = vk.VkPhysicalDeviceCooperativeMatrixPropertiesKHR(pNext=sizes)
+    properties = vk.VkPhysicalDeviceProperties2(pNext=stages)
+    vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
+    limits, compute = properties.properties.limits, vk.VK_SHADER_STAGE_COMPUTE_BIT
+    return bool(
+        matrices.cooperativeMatrix
+        and stages.cooperativeMatrixSupportedStages & compute
+        and waves.subgroupSizeControl
+        and waves.computeFullSubgroups
+        and sizes.minSubgroupSize <= WAVE <= sizes.maxSubgroupSize
+        and sizes.requiredSubgroupSizeStages & compute
+        and limits.maxComputeWorkGroupInvocations >= LARGEST_GROUP
+        and limits.maxComputeSharedMemorySize >= GROUP_MEMORY
+        and _lists_halves(instance, physical)
+    )
+
+
+def _lists_halves(instance: Any, physical: Any) -> bool:
+    """Whether 16x16 matrices of halves, with sums in single precision, are among those of a wave."""
+    function = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
+    half, single = vk.VK_COMPONENT_TYPE_FLOAT16_KHR, vk.VK_COMPONENT_TYPE_FLOAT32_KHR
+    return any(
+        (one.MSize, one.NSize, one.KSize, one.scope) == (16, 16, 16, vk.VK_SCOPE_SUBGROUP_KHR)
+        and (one.AType, one.BType, one.CType, one.ResultType) == (half, half, single, single)
+        for one in vk.vkGetInstanceProcAddr(instance, function)(physical)
+    )

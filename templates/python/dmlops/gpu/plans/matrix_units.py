@@ -1,0 +1,286 @@
+"""Contractions of halves by matrix units, where a device has them; all others by ordinary arithmetic.
+
+The output is seen as matrices, as there. Tiles of the factors lie in group memory as they lie in memory,
+eight halves beside each other; each wave of a group multiplies 16x16 blocks of them. A convolution gathers
+its right factor from the places of the window; the weights are put in order first, by another dispatch.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import NamedTuple
+
+from .capabilities import Capability
+from .contraction import (
+    DIRECT_ROWS,
+    FEW_ROWS,
+    SINGLE_THREADS,
+    WALK,
+    Matrices,
+    Side,
+    Split,
+    axis_steps,
+    contraction_params,
+    first_of,
+    is_bordered,
+    matrices_of,
+    plan_contraction,
+    stored_at_once,
+)
+from .definition import MAX_COUNT, NONE, Definition, DefinitionShader, Known, space_of, tell_known
+from .loops import ceil_div, check_span, element_count, grid, times
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, Tensor
+
+WAVE = 32  # threads
+BUSY = 128  # groups that keep a large GPU busy
+LEAST_PART = 64  # products in a part of a sum
+MOST_PARTS = 8
+SHORT = 128  # sums of so few products are over before large tiles pay
+
+
+class UnitTile(NamedTuple):
+    """What a group works out, `depth` products at once, and a wave of it; so many tiles are read `ahead`."""
+
+    rows: int
+    columns: int
+    depth: int
+    wave_rows: int
+    wave_columns: int
+    ahead: int
+
+
+class Halves(NamedTuple):
+    """How a factor is read: `vector` neighbours at once, of one sum if `is_along`, else of as many rows or
+    columns."""
+
+    is_along: bool
+    vector: int
+
+
+def is_half(tensor: Tensor) -> bool:
+    return tensor.bits == 16 and tensor.is_float
+
+
+def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
+    """How a factor that is a matrix is read, of which `axis` counts that many rows or columns."""
+    vector = gcd(8, depth if side.is_along else lines)
+    for d, step in enumerate(side.steps):
+        if side.is_along or d != axis:
+            vector = gcd(vector, step)
+    if not side.is_along:
+        vector = gcd(vector, side.depth)
+    is_dense = (side.depth if side.is_along else side.steps[axis]) == 1
+    return Halves(side.is_along, vector if is_dense else 1)
+
+
+def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
+    """How the right factor of a convolution is read: eight pixels beside each other where the window has one
+    place that is always inside, else element by element."""
+    window, right = told.factors.window, told.tensors[shader.contracted.right]
+    output = told.tensors[shader.contracted.output]
+    behind = len(right.sizes) - len(window.sizes)
+    is_plain = element_count(window.sizes) == 1
+    for d, first in enumerate(window.right_first):
+        size = output.sizes[window.axes[d]]
+        is_plain = is_plain and first == 0 and (size == 1 or window.right_steps[d] == 1)
+        is_plain = is_plain and size <= right.sizes[behind + d]
+    run = 1
+    for place in range(len(window.sizes)):
+        d = len(window.sizes) - 1 - place
+        if is_plain and right.strides[behind + d] == run:
+            run *= output.sizes[window.axes[d]]
+    whole = 1
+    for d in window.axes:
+        whole *= output.sizes[d]
+    vector = gcd(gcd(8, run), right.strides[1])
+    if output.sizes[0] > 1:
+        vector = gcd(vector, right.strides[0])
+    if is_plain and run == whole and vector == 8:
+        return Halves(False, 8)
+    return Halves(True, 1)
+
+
+def unit_tile_for(found: Matrices) -> UnitTile:
+    """The tile that suits the matrices: as large as leaves enough of them."""
+    if found.column_axis == NONE:
+        return UnitTile(64, 128, 32, 32, 32, 1)
+    if found.rows <= 16:
+        return UnitTile(16, 64, 64, 16, 16, 2)
+    if found.rows <= FEW_ROWS:
+        return UnitTile(32, 64, 64, 32, 16, 2)
+    if tiles_of(found, 128, 128) < BUSY:
+        return UnitTile(64, 128, 64, 32, 32, 2)
+    if found.depth <= SHORT or tiles_of(found, 128, 256) < BUSY:
+        return UnitTile(128, 128, 32, 64, 32, 1)
+    return UnitTile(128, 256, 32, 32, 64, 1)
+
+
+def merged_last(output: Tensor, row_axis: int) -> int:
+    """How many of the last dimensions lie side by side in the output, behind that of rows."""
+    run, count = 1, 0
+    for place in range(len(output.sizes)):
+        axis = len(output.sizes) - 1 - place
+        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
+            break
+        run *= output.sizes[axis]
+        count += 1
+    return count
+
+
+def tiles_of(found: Matrices, rows: int, columns: int) -> int:
+    """How many tiles of that size there are."""
+    return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
+
+
+def unit_split(found: Matrices, tile: UnitTile) -> Split:
+    """How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that
+    adds them up costs less than that."""
+    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
+    groups = times(down * across, found.count)
+    is_slow = found.column_axis == NONE or found.rows <= FEW_ROWS  # each group has much to wait for
+    enough = 2 * BUSY if is_slow else BUSY // 2
+    parts = 1
+    if found.columns % 4 == 0 and groups < enough:
+        parts = max(min(ceil_div(enough, groups), found.depth // LEAST_PART, MOST_PARTS), 1)
+    products = max(ceil_div(ceil_div(found.depth, parts), tile.depth), 1) * tile.depth
+    return Split(down, across, max(ceil_div(found.depth, products), 1), products)
+
+
+def in_order(found: Matrices) -> int:
+    """The words of the left factor of a convolution, put in order."""
+    return times(times(found.rows, found.count), ceil_div(found.depth, 8) * 4)
+
+
+def unit_threads(tile: UnitTile) -> int:
+    """Threads in a group that works out a tile."""
+    return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
+
+
+def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """By matrix units where the device has them and both factors are halves, else by ordinary arithmetic."""
+    contracted = shader.contracted
+    is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
+    if out.has(Capability.MATRIX_UNITS) and is_for_units and told.factors.applies:
+        found = matrices_of(told, shader)
+        least = DIRECT_ROWS if found.column_axis == NONE else 2
+        if found.is_worth and found.rows >= least and found.columns > 1:
+            plan_matrix_units(out, told, shader, found)
+            return
+    plan_contraction(out, told, shader)
+
+
+def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
+    """One dispatch; one before it where the left factor is put in order, one after it where sums are worked
+    out in parts."""
+    contracted, window = shader.contracted, told.factors.window
+    output = told.tensors[contracted.output]
+    tile = unit_tile_for(found)
+    split = unit_split(found, tile)
+    is_windowed = found.column_axis == NONE
+    left = halves_of(found.left, found.row_axis, found.rows, found.depth)
+    is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1)
+    whole = element_count(output.sizes)
+    part_words = whole * split.parts if split.parts > 1 else 0
+    words = part_words + (in_order(found) if is_ordered else 0)
+    if words >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
+    out.begin()
+    for tensor in told.tensors:
+        if tensor.is_present:
+            check_span(out, tensor)
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    out.define("ROW_AXIS", found.row_axis)
+    if is_windowed:
+        out.define("WINDOW_RANK", len(window.sizes))
+        out.define("WINDOW_AXIS", window.axes[0])
+        out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
+        out.define("BORDERED", int(is_bordered(window, told.tensors[contracted.right], output)))
+    else:
+        out.define("COLUMN_AXIS", found.column_axis)
+    out.define("TILE_DEPTH", tile.depth)
+    out.define("IN_PARTS", int(split.parts > 1))
+    out.write(out.scratch(max(4 * words, 16)))
+    out.share()
+
+    number = contracted.number
+    first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
+    factors = found
+    if is_ordered:
+        dispatch_single(out, told, shader, found, first, split, known, number + 2, in_order(found))
+        first = 2 * part_words
+        left = Halves(True, 8)
+        factors = ordered(found, output)
+    out.define("PASS", number)
+    out.define("MATRIX_UNITS", 1)
+    if is_windowed:
+        define_tile(out, tile, left, pixels_of(told, shader))
+    else:
+        define_tile(out, tile, left, halves_of(found.right, found.column_axis, found.columns, found.depth))
+    if is_windowed:
+        out.define("ORDERED", int(is_ordered))
+        out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
+    out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
+    threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
+    groups = grid(out, threads, unit_threads(tile), 1)
+    params = contraction_params(out, told, shader, factors, first, split, known, groups)
+    out.dispatch(params, groups, is_ordered)
+    if split.parts > 1:
+        dispatch_single(out, told, shader, found, first, split, known, number + 1, whole)
+
+
+def ordered(found: Matrices, output: Tensor) -> Matrices:
+    """The same with a left factor in order: rows of whole vectors."""
+    steps = axis_steps(output, found.row_axis, ceil_div(found.depth, 8) * 8)
+    return Matrices(
+        found.is_worth,
+        found.sizes,
+        found.row_axis,
+        found.column_axis,
+        found.rows,
+        found.columns,
+        found.run,
+        found.depth,
+        found.tile_depth,
+        found.count,
+        Side(steps, 1, True, 1),
+        found.right,
+    )
+
+
+def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> None:
+    """The macros of the pass that multiplies."""
+    out.define("NUM_THREADS", unit_threads(tile))
+    out.define("LEFT_VECTOR", left.vector)
+    out.define("LEFT_ALONG", int(left.is_along))
+    out.define("RIGHT_VECTOR", right.vector)
+    out.define("RIGHT_ALONG", int(right.is_along))
+    out.define("TILE_ROWS", tile.rows)
+    out.define("TILE_COLUMNS", tile.columns)
+    out.define("TILES_WALKED", WALK)
+    out.define("WAVE_ROWS", tile.wave_rows)
+    out.define("WAVE_COLUMNS", tile.wave_columns)
+    out.define("AHEAD", tile.ahead)
+
+
+def dispatch_single(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    first: int,
+    split: Split,
+    known: Known,
+    number: int,
+    threads: int,
+) -> None:
+    """Pass `number`, in which each thread has a word of its own; one that adds up parts waits for them."""
+    groups = grid(out, threads, SINGLE_THREADS, 1)
+    out.define("PASS", number)
+    out.define("NUM_THREADS", SINGLE_THREADS)
+    out.define("LEFT_VECTOR", 1)
+    out.define("RIGHT_VECTOR", 1)
+    out.define("OUTPUT_VECTOR", 1)
+    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    out.dispatch(params, groups, number == shader.contracted.number + 1)

@@ -1,0 +1,84 @@
+"""No import runs back up, and none runs in a circle: neither in the generator nor in the package it makes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from dmlgen.cli import ROOT
+
+PACKAGES = {"dmlgen": ROOT / "generator/dmlgen", "dmlops": ROOT / "generated/python/dmlops"}
+
+# Rooms of the generator, lowest first; a module imports from its own room and from those before it.
+LAYERS = (
+    "banner cache diagnostics progress project text",
+    "memory source",
+    "shape decode",
+    "expr registry",
+    "written names sugar description changes failures general_rules catalogue message sentence",
+    "reads analysis",
+    "schedules",
+    "resolve",
+    "lint judge inputs show header formats",
+    "cases",
+    "plans outputs",
+    "writer json_schema revisions diff audit packaged new watch generate",
+    "cli __main__",
+)
+
+
+def module_name(package: str, path: Path) -> str:
+    parts = path.relative_to(PACKAGES[package]).with_suffix("").parts
+    return ".".join((package, *parts)).removesuffix(".__init__")
+
+
+def loaded(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run when a module is loaded: in no function, and not for type checkers alone."""
+    for node in body:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                yield node
+            case ast.If(test=ast.Name(id="TYPE_CHECKING" | "_TYPE_CHECKING")) | ast.FunctionDef():
+                pass
+            case ast.If(body=inner, orelse=other) | ast.Try(body=inner, orelse=other):
+                yield from loaded([*inner, *other])
+
+
+def imports(package: str) -> dict[str, set[str]]:
+    """The modules that each module of a package imports from it."""
+    trees = {module_name(package, path): path for path in sorted(PACKAGES[package].rglob("*.py"))}
+    found: dict[str, set[str]] = {}
+    for name, path in trees.items():
+        own = name if path.stem == "__init__" else name.rpartition(".")[0]
+        found[name] = set()
+        for node in loaded(ast.parse(path.read_text(encoding="utf-8")).body):
+            if isinstance(node, ast.Import):
+                wanted = [alias.name for alias in node.names]
+            else:
+                base = ".".join(own.split(".")[: len(own.split(".")) - node.level + 1]) if node.level else ""
+                source = ".".join(filter(None, (base, node.module)))
+                wanted = [f"{source}.{alias.name}" for alias in node.names]
+                wanted = [one if one in trees else source for one in wanted]
+            found[name] |= {one for one in wanted if one in trees and one != name}
+    return found
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_runs_in_a_circle(package: str) -> None:
+    order = tuple(TopologicalSorter(imports(package)).static_order())  # CycleError names the modules
+    assert len(order) > 50
+
+
+def test_no_import_of_the_generator_runs_back_up() -> None:
+    layer = {room: number for number, rooms in enumerate(LAYERS) for room in rooms.split()}
+    upwards = [
+        f"{name} imports {other}"
+        for name, others in imports("dmlgen").items()
+        for other in others
+        if "." in name and "." in other and layer[name.split(".")[1]] < layer[other.split(".")[1]]
+    ]
+    assert upwards == []

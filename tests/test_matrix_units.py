@@ -1,0 +1,295 @@
+"""Contractions by matrix units: which are planned, valid SPIR-V, results, and what a device must have."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from c_plans import Library, expected
+from dmlops import gpu, reference
+from dmlops.gpu import compiler, detection, shader
+from dmlops.gpu.plans import matrix_units
+from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
+from dmlops.gpu.plans.matrix_units import UnitTile
+from gpu_device import device, run_in_guard_zones
+from matrix_units_apart import taken_apart
+from test_hlsl import instructions, validate
+from test_schedules_contraction import convolution, filled, of, product
+
+__all__ = ["device"]  # a fixture
+
+UNITS = Capability.MATRIX_UNITS
+CAPABILITIES = {1, 9, 11, 22, 61, 4433, 5345, 6022}  # the last two are those of matrix units
+MEMORY_MODEL = 14
+
+
+def half(*sizes: int, strides: tuple[int, ...] | None = None) -> Any:
+    return of("FLOAT16", *sizes, strides=strides)
+
+
+PRODUCTS = {
+    "with C": product(half(70, 40), half(40, 136), half(70, 136)),
+    "batch, B turned, activated": product(
+        half(3, 70, 40), half(3, 136, 40), half(3, 70, 136), "NT", dmlops.make.activation_relu()
+    ),
+    "another activation": product(
+        half(40, 40), half(40, 40), None, "NN", dmlops.make.activation_leaky_relu(Alpha=0.1)
+    ),
+    "both turned": product(half(2, 40, 72), half(2, 136, 40), None, "TT"),
+    "odd sizes": product(half(33, 39), half(39, 131), half(33, 131)),
+    "in twos": product(half(34, 38), half(130, 34), None, "TT"),
+    "in fours": product(half(36, 44), half(44, 132), None),
+    "with gaps": product(
+        half(18, 29, strides=(61, 2)), half(30, 29, strides=(42, 1)), half(18, 30, strides=(0, 1)), "NT"
+    ),
+    "few rows, in parts": product(half(5, 2056), half(2056, 72), half(5, 72)),
+    "some rows, in parts": product(half(20, 520), half(520, 72), None),
+    "one matrix for all": product(half(3, 2, 20, 16), half(3, 2, 16, 24, strides=(0, 0, 24, 1)), None),
+}
+WINDOWS = {
+    "whole places": convolution(half(4, 32, 17, 31), half(40, 32, 3, 3)),
+    "few channels": convolution(
+        half(1, 3, 21, 19), half(24, 3, 7, 7), Strides=2, StartPadding=3, EndPadding=3, bias=False
+    ),
+    "mirrored": convolution(half(1, 3, 11, 9), half(24, 3, 3, 5), Mode="CONVOLUTION", Strides=2, bias=False),
+    "one place": convolution(half(2, 32, 8, 8), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
+    "one place, odd": convolution(half(2, 32, 7, 7), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
+    "one place, in steps": convolution(
+        half(2, 32, 16, 16), half(48, 32, 1, 1), StartPadding=0, EndPadding=0, Strides=2
+    ),
+    "one place, in parts": convolution(half(1, 160, 8, 8), half(48, 160, 1, 1), StartPadding=0, EndPadding=0),
+    "groups, dilated, with gaps": convolution(
+        half(2, 24, 7, 7, strides=(2000, 80, 11, 1)), half(32, 12, 3, 3), Dilations=2, GroupCount=2
+    ),
+    "three dimensions": convolution(half(1, 4, 5, 6, 7), half(24, 4, 2, 3, 3), OutputPadding=1),
+    "in parts": convolution(
+        half(1, 128, 6, 6), half(36, 128, 3, 3), FusedActivation=dmlops.make.activation_tanh()
+    ),
+}
+CASES = {**PRODUCTS, **WINDOWS}
+TILES = (
+    UnitTile(128, 256, 32, 32, 64, 1), UnitTile(64, 128, 64, 32, 32, 2), UnitTile(128, 128, 32, 64, 32, 1),
+)  # fmt: skip
+
+
+def multiplying(desc: Any) -> Any:
+    """The dispatch by matrix units."""
+    (found,) = (one for one in gpu.planned(desc, UNITS).dispatches if "MATRIX_UNITS" in one.defines)
+    return found
+
+
+def test_plans_for_devices_without_them_have_none() -> None:
+    for desc in CASES.values():
+        assert desc.validate("6.4") == []
+        assert gpu.planned(desc) == gpu.planned(desc, NO_CAPABILITIES)
+        assert not any("MATRIX_UNITS" in one.defines for one in gpu.planned(desc).dispatches)
+
+
+def test_only_halves_with_enough_to_do_are_for_them() -> None:
+    others = [
+        product(of("FLOAT32", 70, 40), of("FLOAT32", 40, 136), None),
+        product(half(1, 4096), half(4096, 64), None),
+        product(half(8, 8), half(8, 8), None),
+        convolution(half(2, 8, 12, 13), half(8, 1, 3, 3), GroupCount=8),
+    ]
+    assert all(gpu.planned(desc, UNITS) == gpu.planned(desc) for desc in others)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("with C", {"LEFT_VECTOR": 8, "LEFT_ALONG": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
+        ("both turned", {"LEFT_VECTOR": 8, "LEFT_ALONG": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 1}),
+        ("odd sizes", {"LEFT_VECTOR": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
+        ("in twos", {"LEFT_VECTOR": 2, "RIGHT_VECTOR": 2}),
+        ("few rows, in parts", {"TILE_ROWS": 16, "IN_PARTS": 1}),
+        ("whole places", {"ORDERED": 1, "WHOLE_TAPS": 1, "RIGHT_VECTOR": 1}),
+        ("few channels", {"ORDERED": 1, "WHOLE_TAPS": 0}),
+        ("one place", {"ORDERED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
+        ("one place, odd", {"ORDERED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
+    ],
+)
+def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
+    assert wanted.items() <= multiplying(CASES[name]).defines.items()
+
+
+def test_which_tiles_are_taken() -> None:
+    def tile(rows: int, depth: int, columns: int) -> tuple[Any, Any]:
+        defines = multiplying(product(half(rows, depth), half(depth, columns), None)).defines
+        return defines["TILE_ROWS"], defines["TILE_COLUMNS"]
+
+    assert tile(4096, 4096, 4096) == (128, 256)
+    assert tile(4096, 64, 4096) == (128, 128)
+    assert tile(1024, 1024, 1024) == (64, 128)
+    assert tile(32, 4096, 4096) == (32, 64)
+
+
+def test_group_memory_is_what_every_device_with_them_has() -> None:
+    """Of the tiles that the planner takes; detection asks for no more."""
+    for rows, columns in ((4096, 4096), (1024, 1024), (32, 4096), (16, 4096)):
+        for turns in ("NN", "NT", "TN", "TT"):
+            left = half(*((rows, 4096) if turns[0] == "N" else (4096, rows)))
+            right = half(*((4096, columns) if turns[1] == "N" else (columns, 4096)))
+            made = multiplying(product(left, right, None, turns)).defines
+            used = sum(
+                (lines if along else depth) * ((depth if along else lines) + 8) * 2
+                for depth, along, lines in (
+                    (int(made["TILE_DEPTH"]), made["LEFT_ALONG"], int(made["TILE_ROWS"])),
+                    (int(made["TILE_DEPTH"]), made["RIGHT_ALONG"], int(made["TILE_COLUMNS"])),
+                )
+            )
+            assert used <= detection.GROUP_MEMORY and int(made["NUM_THREADS"]) <= detection.LARGEST_GROUP
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
+    """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
+    desc = CASES[name]
+    for dispatch in gpu.planned(desc, UNITS).dispatches:
+        code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines, "spirv", ["-WX"])
+        validate(code, tmp_path, name)
+        parsed = list(instructions(code))
+        is_for_units = "MATRIX_UNITS" in dispatch.defines
+        assert next(operands for opcode, operands in parsed if opcode == MEMORY_MODEL)[1] == (
+            3 if is_for_units else 1
+        )
+        assert {operands[0] for opcode, operands in parsed if opcode == 17} <= CAPABILITIES
+        needed = {"cooperativeMatrix", "vulkanMemoryModel"}
+        assert (needed <= set(compiler.optional_features(code))) == is_for_units
+
+
+def test_the_memory_model_is_changed_where_it_is_declared() -> None:
+    def module(*capabilities: int, model: int = 1) -> bytes:
+        declared = [word for one in capabilities for word in (2 << 16 | 17, one)]
+        extension = [3 << 16 | 10, 0x505F5053, 0]
+        return struct.pack(
+            f"<{11 + len(declared)}I", *range(5), *declared, *extension, 3 << 16 | 14, 0, model
+        )
+
+    assert compiler.with_memory_model(module(1, 9)) == module(1, 9)
+    changed = compiler.with_memory_model(module(1, 5345))
+    assert changed == module(1, 5345, model=3)
+    assert compiler.with_memory_model(changed) == changed
+
+
+def check(device: Any, desc: Any, **special: float) -> None:
+    """Compares with the reference, and two runs with each other; where the device has no matrix units, they
+    are taken apart. `special` is what some elements of an input are instead."""
+    rng = np.random.default_rng(5)
+    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
+    inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
+    for name, value in special.items():
+        inputs[name] = np.where(rng.random(inputs[name].shape) < 0.01, value, inputs[name])
+    expected = reference.run(desc, inputs)["OutputTensor"]
+    has_units = UNITS in device.capabilities
+    text_of = shader if has_units else lambda operator: taken_apart(shader(operator))
+    found, again = (
+        run_in_guard_zones(device, desc, inputs, UNITS, text_of)["OutputTensor"] for _ in range(2)
+    )
+    greatest = float(np.abs(expected[np.isfinite(expected)]).max())
+    np.testing.assert_allclose(found, expected, 2e-3, 2e-3 * greatest)
+    assert again.tobytes() == found.tobytes(), "another result the second time"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
+    check(device, CASES[name])
+
+
+@pytest.mark.parametrize("tile", TILES)
+def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: tile)
+    for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
+        check(device, product(half(*left), half(*right), half(140, 300), turns))
+
+
+def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
+    for name in ("whole places", "few channels", "in parts"):
+        check(device, WINDOWS[name], FilterTensor=np.inf)
+        check(device, WINDOWS[name], FilterTensor=np.nan)
+
+
+def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    large = [product(half(size, size), half(size, size), None) for size in (1024, 2048, 4096)]
+    for desc in [*CASES.values(), *large]:
+        for capabilities in (NO_CAPABILITIES, UNITS):
+            assert library.plan(desc, capabilities) == expected(desc, capabilities), desc
+
+
+class Pretended:
+    """The Vulkan bindings, with a device that has all that matrix units need but what is named."""
+
+    def __init__(self, lacking: str) -> None:
+        import vulkan
+
+        self._vulkan, self._lacking = vulkan, lacking
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vulkan, name)
+
+    def _has(self, name: str) -> bool:
+        return name != self._lacking
+
+    def vkEnumerateDeviceExtensionProperties(self, physical: Any, layer: Any) -> list[Any]:
+        names = filter(self._has, ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control"))
+        return [SimpleNamespace(extensionName=name) for name in names]
+
+    def _chained(self, first: Any, *types: str) -> list[Any]:
+        """The structs behind one, of these types in order."""
+        found = []
+        for type_ in types:
+            first = self._vulkan.ffi.cast(f"{type_}*", first.pNext)
+            found.append(first)
+        return found
+
+    def vkGetPhysicalDeviceFeatures2(self, physical: Any, features: Any) -> None:
+        matrices, waves = self._chained(
+            features,
+            "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
+            "VkPhysicalDeviceSubgroupSizeControlFeatures",
+        )
+        matrices.cooperativeMatrix = self._has("cooperativeMatrix")
+        waves.subgroupSizeControl = self._has("subgroupSizeControl")
+        waves.computeFullSubgroups = self._has("computeFullSubgroups")
+
+    def vkGetPhysicalDeviceProperties2(self, physical: Any, properties: Any) -> None:
+        matrices, waves = self._chained(
+            properties,
+            "VkPhysicalDeviceCooperativeMatrixPropertiesKHR",
+            "VkPhysicalDeviceSubgroupSizeControlProperties",
+        )
+        compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        matrices.cooperativeMatrixSupportedStages = compute * self._has("stages")
+        waves.minSubgroupSize, waves.maxSubgroupSize = (8, 32) if self._has("waves of 32") else (64, 64)
+        waves.requiredSubgroupSizeStages = compute
+        properties.properties.limits.maxComputeWorkGroupInvocations = 1024 if self._has("threads") else 256
+        properties.properties.limits.maxComputeSharedMemorySize = (48 if self._has("memory") else 16) << 10
+
+    def vkGetInstanceProcAddr(self, instance: Any, name: str) -> Any:
+        half, single = self._vulkan.VK_COMPONENT_TYPE_FLOAT16_KHR, self._vulkan.VK_COMPONENT_TYPE_FLOAT32_KHR
+        sums = single if self._has("sums in single precision") else half
+        one = SimpleNamespace(
+            MSize=16, NSize=16, KSize=16 if self._has("16 products") else 8, AType=half, BType=half,
+            CType=sums, ResultType=sums, scope=self._vulkan.VK_SCOPE_SUBGROUP_KHR,
+        )  # fmt: skip
+        return lambda physical: [one]
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        "nothing", "VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control", "cooperativeMatrix",
+        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "threads", "memory",
+        "sums in single precision", "16 products",
+    ],
+)  # fmt: skip
+def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detection, "vk", Pretended(lacking))
+    assert detection.has_matrix_units(None, None) == (lacking == "nothing")

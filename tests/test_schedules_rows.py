@@ -1,0 +1,260 @@
+"""Definitions by rows and attention: which ones are, and what their shaders give at awkward sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlgen.resolve import load_registry
+from dmlops import TensorDesc, gpu, reference
+from gpu_device import device, run_in_guard_zones
+from schedule_cases import SPECS, Variant
+
+__all__ = ["device"]
+
+RELATIVE = {"FLOAT32": 4e-6, "FLOAT16": 2e-3}
+
+
+def section(operator: str) -> str:
+    (path,) = (SPECS / "operators").rglob(f"{operator.lower()}.yaml")
+    spec = path.read_text(encoding="utf-8")
+    return spec[spec.index("compute:") :].partition("\nerrata:")[0] + "\n"
+
+
+def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
+    operators = load_registry(SPECS).operators
+    assert {one.name for one in operators if one.attention} == {"MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
+    assert {one.name for one in operators if one.rows} == {
+        *(f"MEAN_VARIANCE_NORMALIZATION{number}" for number in ("", 1, 2)),
+        *(f"BATCH_NORMALIZATION{what}" for what in ("", "_GRAD", "_TRAINING", "_TRAINING_GRAD")),
+        "LP_NORMALIZATION",
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        ("InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
+        ("max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
+        ("r in box(extent)) if P == 1", "r in box(extent) if InputTensor[over(r)] > 0) if P == 1", False),
+        ("sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", False),
+        ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[over(over(r))])", True),
+        ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),
+        ("InputTensor[at] / max", "InputTensor[here] / max", False),
+        ("reduced(d): d == Axis", "reduced(d): InputTensor.Sizes[d] != 1", True),
+    ],
+    ids=[
+        "other sums", "used otherwise", "with a condition", "greatest", "the same twice over",
+        "of one row alone", "another element", "along other dimensions",
+    ],
+)  # fmt: skip
+def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
+    text = section("LP_NORMALIZATION")
+    assert old in text
+    one = Variant(tmp_path, "LP_NORMALIZATION", text.replace(old, new))
+    assert (one.operator.rows is not None) == fits
+
+
+def tensor(sizes: tuple[int, ...], kind: str, strides: tuple[int, ...] | None = None) -> TensorDesc:
+    return TensorDesc(kind, sizes) if strides is None else TensorDesc(kind, sizes, Strides=strides)
+
+
+def compared(device: Any, desc: Any, arrays: dict[str, Any], kind: str) -> dict[str, np.ndarray]:
+    """What the shader gives: twice the same, near the reference, and nothing else written."""
+    found = run_in_guard_zones(device, desc, arrays)
+    again = gpu.run(desc, arrays, device)
+    with np.errstate(all="ignore"):
+        expected = reference.run(desc, arrays)
+    for name, array in expected.items():
+        assert found[name].tobytes() == again[name].tobytes()
+        finite = array[np.isfinite(array)].astype(np.float64)
+        most = RELATIVE[kind] * float(np.abs(finite).max(initial=0))
+        np.testing.assert_allclose(found[name], array, RELATIVE[kind], most, err_msg=name)
+    return found
+
+
+def passes(desc: Any) -> int:
+    return len(gpu.planned(desc).dispatches)
+
+
+@pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
+@pytest.mark.parametrize(
+    ("sizes", "axes", "affine", "strides"),
+    [
+        ((1, 1, 3, 1), [3], (1, 1, 1, 1), None),
+        ((1, 1, 5, 31), [3], (1, 1, 1, 31), None),
+        ((1, 1, 5, 33), [3], (1, 1, 1, 1), None),
+        ((1, 1, 9, 256), [3], (1, 1, 1, 256), None),
+        ((1, 1, 3, 257), [3], (1, 1, 1, 257), None),
+        ((1, 1, 2, 4097), [3], (1, 1, 1, 4097), None),
+        ((1, 1, 1, 40000), [3], (1, 1, 1, 1), None),
+        ((2, 3, 4, 5), [0, 2, 3], (1, 3, 1, 1), None),
+        ((2, 64, 5, 7), [1], (1, 64, 1, 1), None),
+        ((2, 3, 4, 5), [1, 3], (1, 3, 4, 5), (60, 1, 15, 3)),
+        ((2, 3, 4, 8), [3], (1, 1, 1, 8), (0, 40, 9, 1)),
+        ((2, 1, 3, 1, 2, 2, 1, 5), [1, 4, 7, 7], (1, 1, 3, 1, 2, 1, 1, 1), None),
+        ((2, 3), [], (1, 3), None),
+    ],
+)
+def test_normalizations_at_awkward_sizes(
+    sizes: tuple[int, ...], axes: list[int], affine: tuple[int, ...], strides: Any, kind: str, device: Any
+) -> None:
+    rng = np.random.default_rng(1)
+    data = rng.normal(1, 2, sizes)
+    if strides is not None and strides[0] == 0:
+        data[:] = data[:1]
+    arrays = {"InputTensor": data.astype(kind.lower())}
+    arrays |= {name: rng.normal(1, 1, affine).astype(kind.lower()) for name in ("ScaleTensor", "BiasTensor")}
+    desc = dmlops.MeanVarianceNormalization1(
+        InputTensor=tensor(sizes, kind, strides),
+        ScaleTensor=tensor(affine, kind),
+        BiasTensor=tensor(affine, kind),
+        OutputTensor=tensor(sizes, kind),
+        Axes=axes,
+        NormalizeVariance=True,
+        Epsilon=1e-3,
+        FusedActivation=dmlops.ActivationLeakyRelu(Alpha=0.1),
+    )
+    assert passes(desc) == 1
+    compared(device, desc, arrays, kind)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_stays_in_its_row(value: float, device: Any) -> None:
+    data = np.random.default_rng(2).normal(0, 1, (1, 1, 4, 70)).astype(np.float32)
+    data[0, 0, 2, 69] = value
+    whole = tensor(data.shape, "FLOAT32")
+    desc = dmlops.MeanVarianceNormalization1(
+        InputTensor=whole, OutputTensor=whole, Axes=[3], NormalizeVariance=True, Epsilon=1e-5
+    )
+    found = compared(device, desc, {"InputTensor": data}, "FLOAT32")["OutputTensor"]
+    assert np.isnan(found[0, 0, 2]).all() and np.isfinite(found[0, 0, [0, 1, 3]]).all()
+
+
+@pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (2, 3, 5, 7), (4, 8, 16, 16), (1, 5, 1, 300)])
+def test_batch_normalizations(sizes: tuple[int, ...], kind: str, device: Any) -> None:
+    rng = np.random.default_rng(3)
+    channels = (1, sizes[1], 1, 1)
+    whole, one = tensor(sizes, kind), tensor(channels, kind)
+    names = ("MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")
+    few = {name: (np.abs(rng.normal(0, 1, channels)) + 0.5).astype(kind.lower()) for name in names}
+    arrays = {
+        name: rng.normal(0, 1, sizes).astype(kind.lower()) for name in ("InputTensor", "InputGradientTensor")
+    }
+    inference = dmlops.BatchNormalization(
+        InputTensor=whole, **dict.fromkeys(names, one), OutputTensor=whole, Spatial=True, Epsilon=1e-3
+    )
+    training = dmlops.BatchNormalizationTraining(
+        InputTensor=whole, ScaleTensor=one, BiasTensor=one, OutputTensor=whole, OutputMeanTensor=one,
+        OutputVarianceTensor=one, Epsilon=1e-3,
+    )  # fmt: skip
+    gradients = dmlops.BatchNormalizationTrainingGrad(
+        InputTensor=whole, InputGradientTensor=whole, **dict.fromkeys(names[:3], one),
+        OutputGradientTensor=whole, OutputScaleGradientTensor=one, OutputBiasGradientTensor=one, Epsilon=1e-3,
+    )  # fmt: skip
+    for desc in (inference, training, gradients):
+        assert passes(desc) == 1
+        given = {**arrays, **few}
+        compared(device, desc, {m.name: given[m.name] for m in desc.MEMBERS if m.name in given}, kind)
+
+
+# Attention.
+
+
+def attention(
+    sizes: tuple[int, ...], kind: str, mask: Any = None, mask_type: str = "NONE", filtered: float = -1e4
+) -> Any:
+    """Batches, queries, keys, heads, and elements of a key and of a value."""
+    batches, queries, keys, heads, depth, width = sizes
+    rng = np.random.default_rng(5)
+    shapes = {
+        "QueryTensor": (batches, queries, heads * depth),
+        "KeyTensor": (batches, keys, heads * depth),
+        "ValueTensor": (batches, keys, heads * width),
+    }
+    arrays = {name: rng.normal(0, 1, shape).astype(kind.lower()) for name, shape in shapes.items()}
+    described = {name: tensor(shape, kind) for name, shape in shapes.items()}
+    if mask is not None:
+        arrays["MaskTensor"] = mask
+        described["MaskTensor"] = tensor(mask.shape, "INT32")
+    desc = dmlops.MultiheadAttention(
+        **described, OutputTensor=tensor((batches, queries, heads * width), kind), Scale=depth**-0.5,
+        MaskFilterValue=filtered, HeadCount=heads, MaskType=mask_type,
+    )  # fmt: skip
+    return desc, arrays
+
+
+@pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (1, 1, 1, 1, 1, 1),
+        (1, 1, 257, 2, 8, 8),
+        (2, 31, 33, 3, 7, 9),
+        (1, 33, 65, 2, 20, 36),
+        (2, 70, 130, 2, 64, 64),
+        (1, 40, 64, 1, 16, 300),
+        (130, 64, 65, 2, 16, 12),
+    ],
+)
+def test_attention_at_awkward_sizes(sizes: tuple[int, ...], kind: str, device: Any) -> None:
+    desc, arrays = attention(sizes, kind)
+    assert passes(desc) == 5  # queries, keys and values, what is made of them, and where that goes
+    compared(device, desc, arrays, kind)
+
+
+def test_masks_of_attention(device: Any) -> None:
+    rng = np.random.default_rng(6)
+    sizes = (2, 37, 70, 2, 8, 8)
+    dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
+    dense[1, 0, 3] = 0  # every key of a query
+    packed = np.array([70, 20, *range(6)], np.int32)
+    for mask, mask_type, filtered in (
+        (dense, "BOOLEAN", -8.0),  # what is added to it leaves few bits of a score
+        (dense, "BOOLEAN", -np.inf),
+        (np.array([[70, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -1e4),
+        (np.array([[60, 33], [5, 33]], np.int32), "KEY_SEQUENCE_END_START", -1e4),
+        (packed, "KEY_QUERY_SEQUENCE_LENGTH_START_END", -np.inf),
+    ):
+        desc, arrays = attention(sizes, "FLOAT32", mask, mask_type, filtered)
+        compared(device, desc, arrays, "FLOAT32")
+
+
+def test_strange_keys_and_values_count_where_they_are_seen(device: Any) -> None:
+    desc, arrays = attention((1, 5, 130, 1, 4, 4), "FLOAT32")
+    arrays["ValueTensor"][0, 129, 2] = np.inf
+    arrays["KeyTensor"][0, 70] = -np.inf
+    arrays["QueryTensor"][0, 2] = np.nan
+    compared(device, desc, arrays, "FLOAT32")
+
+
+def test_what_is_not_seen_does_not_matter(device: Any) -> None:
+    """Beyond the keys of this call, present tensors hold what nothing wrote yet: NaN, perhaps."""
+    batches, queries, heads, groups, depth, room = 2, 3, 4, 2, 8, 70
+    kept = tensor((batches, groups, room, depth), "FLOAT32")
+    whole = tensor((batches, queries, heads * depth), "FLOAT32")
+    part = tensor((batches, queries, groups * depth), "FLOAT32")
+    desc = dmlops.MultiheadAttention1(
+        QueryTensor=whole, KeyTensor=part, ValueTensor=part, PastKeyTensor=kept, PastValueTensor=kept,
+        PastSequenceLengthsTensor=tensor((batches,), "INT32"), OutputTensor=whole,
+        OutputPresentKeyTensor=kept, OutputPresentValueTensor=kept, Scale=0.3, MaskFilterValue=-1e4,
+        QueryHeadCount=heads, KeyValueHeadCount=groups, MaskType="NONE",
+    )  # fmt: skip
+    rng = np.random.default_rng(7)
+    arrays = {
+        name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(np.float32)
+        for name in ("QueryTensor", "KeyTensor", "ValueTensor", "PastKeyTensor", "PastValueTensor")
+    }
+    arrays["PastSequenceLengthsTensor"] = np.array([0, 66], np.int32)
+    for name in ("PastKeyTensor", "PastValueTensor"):
+        arrays[name][0], arrays[name][1, :, 66:] = np.nan, np.inf
+    found = gpu.run(desc, arrays, device)["OutputTensor"]
+    with np.errstate(all="ignore"):
+        expected = reference.run(desc, arrays)["OutputTensor"]
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
