@@ -106,6 +106,7 @@ typedef OUTPUT_STORED OutputBuffer;
 #else
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #endif
+typedef uint ScratchBuffer;
 #else
 #if PASS == 2 && MATRIX_UNITS
 #if LEFT_VECTOR == 1

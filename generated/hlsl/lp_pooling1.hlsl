@@ -60,8 +60,8 @@ typedef INPUT_STORED WindowBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 struct Dimension
 {
     uint size;  // elements, or vectors of them

@@ -65,8 +65,8 @@ typedef INPUT_STORED WindowBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_INDICES_STORED> outputIndicesTensor : register(u1);
 struct Dimension
 {
