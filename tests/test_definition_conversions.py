@@ -1,5 +1,4 @@
-"""`convert`, `quantize` and `int` inside expressions, and reductions of nothing: the results that the page of
-the language states."""
+"""`convert` and `quantize` inside expressions, and reductions of nothing: what the language's page states."""
 
 from __future__ import annotations
 
@@ -48,11 +47,6 @@ def test_a_conversion_has_the_bits_of_its_type_before_more_is_made_of_it(
 def test_what_storing_cuts_off_anyway_keeps_its_schedule(tmp_path: Path) -> None:
     sums = section("convert(InputTensor[at], OutputTensor) + 1")
     assert Variant(tmp_path, "CAST", sums).form == "map"
-
-
-def test_integers_of_floats_keep_their_low_bits(tmp_path: Path) -> None:
-    numbers = np.array([-5.5, 7.5], np.float32)
-    assert converted(tmp_path, "int(InputTensor[at])", "uint8", numbers) == [251, 7]
 
 
 def test_reductions_of_nothing_have_the_type_of_their_elements(tmp_path: Path) -> None:
