@@ -611,6 +611,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // OutputTensor
     WriteOutput(at, MaxOf(at));
 #elif PASS == 1  // OutputIndicesTensor
-    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(int64_t)(Chosen(at)));
+    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(Chosen(at)));
 #endif
 }
