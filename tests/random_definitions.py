@@ -26,8 +26,8 @@ _LEAST, _MOST = 2, 6  # data types of a tensor
 _ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away")
 _EXACT = ("abs", "sign", "min", "max", "sqrt", *_ROUNDING)
 """Functions of floats that have one right result: those of floats that decide."""
-_WILD = ("pow", "activated", "wrap", "above", "below", "scaled")
-"""Functions of elements with arguments of their own."""
+_WILD = ("pow", "activated", "wrap", "above", "below", "scaled", "larger")
+"""Functions of elements with arguments of their own, or with more than one right result."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +206,9 @@ class RandomOperator:
         value = makers[kind](3, place)
         self._names += 1
         name = f"Kept{self._names}"
+        # A recurrence may read one above it, but at no later step: none stands right above another.
+        if self._tensors and "along" in list(self._tensors.values())[-1]:
+            along = False
         if along:
             before = f"{name}[[at[0] - 1] + at[1:]]"
             following = (
@@ -460,7 +463,7 @@ class RandomOperator:
             lambda: f"({one()} if {self._truth(depth - 1, place)} else {one()})",
             lambda: f"({one()} + {self._choice.choice(['1', '2.5', 'Factor'])})",
             lambda: f"convert({self._number(depth - 1, place)}, InputTensor)",
-            lambda: f"quantize({self._number(depth - 1, place)}, InputTensor)",
+            lambda: f"quantize({self._float(depth - 1, place.deciding)}, InputTensor)",
             lambda: f"scaled({one()}, Factor, 0.5)",
             lambda: f"(-{one()})",
             called,

@@ -642,6 +642,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)(int)(Exact(at)));
+    WriteOutput(at, (OUTPUT_VALUE)(Exact(at)));
 #endif
 }

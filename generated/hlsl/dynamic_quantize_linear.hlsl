@@ -812,6 +812,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 4  // OutputScaleTensor
     WriteOutputScale(at, (OUTPUT_SCALE_VALUE)RoundingOnce(ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), OUTPUT_SCALE_BITS));
 #elif PASS == 5  // OutputZeroPointTensor
-    WriteOutputZeroPoint(at, (OUTPUT_ZERO_POINT_VALUE)(int)(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
+    WriteOutputZeroPoint(at, (OUTPUT_ZERO_POINT_VALUE)(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
 #endif
 }

@@ -691,7 +691,7 @@ void FinishOutputIndices(List at, int number)
 {
     const bool isAny = number >= 0;
     const List chosen = Unflat(max(number, 0), ListOf(windowSizes[0], windowSizes[1], WINDOW_RANK));
-    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(int64_t)(Chosen2(isAny, at, chosen)));
+    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(Chosen2(isAny, at, chosen)));
 }
 #endif
 
@@ -1004,7 +1004,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // OutputTensor
     WriteOutput(at, MaxOf(at));
 #elif PASS == 1  // OutputIndicesTensor
-    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(int64_t)(Chosen(at)));
+    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(Chosen(at)));
 #endif
 #endif
 }

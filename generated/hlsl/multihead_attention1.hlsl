@@ -146,7 +146,7 @@ struct Dimension
     int maskSizesEntry;
     int pastSequenceLengths;
     int outputPresentKey;
-    int pastKeySizesEntry;
+    int pastKey;
     int key;
 };
 
@@ -1248,11 +1248,7 @@ int Chosen6(List at)
     {
         return max(min((int)(int)ReadPastSequenceLengths(Align(Listed(Entry(at, 0)), PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)), (int)outputPresentKey), (int)0);
     }
-    if ((PAST_KEY_PRESENT != 0))
-    {
-        return pastKeySizesEntry;
-    }
-    return 0;
+    return pastKey;
 }
 
 #if PASS == 3

@@ -5524,8 +5524,8 @@ static const dmlops_activation* const dmlops_activation_lists[] = {dmlops_activa
 typedef struct dmlops_support {
     uint16_t since;
     uint16_t ranks;
-    uint8_t types;
-    uint8_t condition;
+    uint16_t types;
+    uint16_t condition;
 } dmlops_support;
 
 /* Support tables, newest level first, each with a line of no level after the last. */
@@ -34361,7 +34361,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen14 = chosen13;
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)));
+    dmlops_tell_integer(planning, &told.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
     int64_t chosen17;
     if (desc->KeyTensor != NULL) {
         chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));

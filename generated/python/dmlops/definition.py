@@ -219,9 +219,8 @@ class Evaluation:
         return result
 
     def integer(self, name: str, at: Sequence[Any]) -> Any:
-        """Elements of a tensor of integers, exactly; what 64 bits with a sign cannot hold is the greatest."""
-        entry = self._entry(name, at)
-        return (np.minimum(entry, 2**63 - 1) if entry.dtype == np.uint64 else entry).astype(np.int64)
+        """Elements of a tensor of integers."""
+        return _signed(self._entry(name, at))
 
     def single(self, name: str, at: Sequence[Any]) -> Any:
         """Elements that decide."""
@@ -679,9 +678,12 @@ def larger(a: Any, b: Any) -> Any:
 def whole(x: Any) -> Any:
     """A float as an integer: toward 0, saturating, 0 of NaN."""
     array = np.asarray(x)
-    return (
-        elements.convert(array, TensorDataType.INT64) if array.dtype.kind == "f" else array.astype(np.int64)
-    )
+    return elements.convert(array, TensorDataType.INT64) if array.dtype.kind == "f" else _signed(array)
+
+
+def _signed(array: Any) -> Any:
+    """Integers in 64 bits with a sign; what those cannot hold is the greatest."""
+    return (np.minimum(array, 2**63 - 1) if array.dtype == np.uint64 else array).astype(np.int64)
 
 
 def choose(test: Any, then: Any, otherwise: Any) -> Any:

@@ -141,7 +141,10 @@ class _Run:
         self.notes = self.arithmetic.notes
         self.origins = 0
         self.types = self.arithmetic.types
-        self.functions: Mapping[str, Callable[..., Any]] = {"abs": abs, **self.arithmetic.functions()}
+        self.functions: Mapping[str, Callable[..., Any]] = {
+            "abs": self.magnitude,
+            **self.arithmetic.functions(),
+        }
         self.evaluator = Evaluator(registry.bits, registry.signed)
         self.target: Tensor
         self.real: EnumEntry
@@ -226,14 +229,17 @@ class _Run:
 
     def within_64_bits(self, value: Any) -> int:
         """An integer, which is exact as long as it has no more bits than targets have."""
-        if abs(value) > LIMIT and CONVERSION not in self.notes:  # which would have led there
+        if abs(value) > LIMIT:
             self.notes.add(LARGE)
         return int(saturate(value))
+
+    def magnitude(self, value: Any) -> Any:
+        return self.within_64_bits(abs(value)) if isinstance(value, int) else abs(value)
 
     def integer(self, x: Number) -> int:
         """Toward 0, within 64 bits; not every implementation has more than 32."""
         if not x.is_float:
-            return int(x.value)
+            return self.within_64_bits(x.value)
         if not abs(x.value) < 2**31:
             self.notes.add(CONVERSION)
             return 0 if math.isnan(x.value) else int(max(min(x.value, LIMIT), -LIMIT - 1))
@@ -355,6 +361,8 @@ class _Program:
                 return lambda e: sequence(e)[max(first(e), 0) : max(last(e), 0)]
             case ir.ListOf():
                 return lambda e: tuple(item(e) for item in of)
+            case ir.Negate() if node.type == ir.INT:
+                return lambda e: run.within_64_bits(-of[0](e))
             case ir.Negate():
                 return lambda e: -of[0](e)
             case ir.Not():

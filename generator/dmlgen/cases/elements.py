@@ -393,7 +393,12 @@ class Arithmetic:
         self.look(x, y)
         if x.is_float:
             value = _called(real, x.value, y.value) if y.value and math.isfinite(x.value) else math.nan
-            return self._real(value, x, 0.0)
+            if not math.isfinite(value) or not x.error + y.error:
+                return self._real(value, x, 0.0)
+            quotients = {math.floor(end / divisor) for end in x.interval for divisor in y.interval if divisor}
+            if len(quotients) > 1:
+                self.notes.add(UNSTABLE)
+            return self._real(value, x, _finite(x.error + max(map(abs, quotients)) * y.error))
         if y.value == 0:
             self.notes.add(DIVISION)
             return self.made(0, x)
@@ -435,7 +440,10 @@ class Arithmetic:
         if not isinstance(x, Number):
             if type_.kind != "float" and not (math.isfinite(x) and fits(math.trunc(x), type_.bits, type_)):
                 self.notes.add(CONVERSION)
-            return self.converted(x, type_)
+            number = self.converted(x, type_)
+            if number.is_float:
+                return number
+            return Number(self, cut(number.value, type_.bits, type_), type_)
         if type_.kind == "float":
             return self._real(float(x.value), Number(self, 0.0, type_), x.error)
         if x.is_float:
@@ -446,7 +454,7 @@ class Arithmetic:
             return self._convert(x.value, tensor)
         if not fits(x.value, type_.bits, type_):
             self.notes.add(CONVERSION)
-        return Number(self, cut(x.value, max(type_.bits, 32), type_), type_)
+        return Number(self, cut(x.value, type_.bits, type_), type_)
 
     def _quantize(self, x: Number, tensor: Any) -> Number:
         type_ = self.types[tensor.DataType]

@@ -497,7 +497,9 @@ class _Definition(_Parser):
     ) -> ir.Expr:
         if len(values) != 2 or not isinstance(values[1], ir.Tensor) or values[1].name in self.definer.kept:
             raise self.fail(node, "expression-form", f"{name}() takes a number and a tensor")
-        if values[0].type.kind not in ("int", "bool", "float", "element"):
+        if name == "quantize":
+            self.expect(arguments[0], values[0], ir.FLOAT)
+        elif values[0].type.kind not in ("int", "bool", "float", "element"):
             self.expect(arguments[0], values[0], ir.INT, ir.BOOL, ir.FLOAT)
         type_ = self.definer.element(values[1])
         if name == "convert" and values[0].type == type_ and type_.kind == "element":

@@ -102,6 +102,26 @@ def _is_plain(node: ir.Expr) -> bool:
     return all(map(_is_plain, ir.children(node)))
 
 
+def cuts_before_storing(node: ir.Expr, stored: bool = True) -> bool:
+    """Whether `convert` has to cut off high bits for what follows to be right.
+
+    Storing cuts them off, too, and a sum, a difference or a product has the same low bits either way; where
+    anything else comes between, it is not `stored`.
+    """
+    match node:
+        case ir.Call("convert", (number, _)) if node.type != ir.FLOAT:
+            return not stored or cuts_before_storing(number, False)
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            branches = (cuts_before_storing(one, stored) for one in (then, otherwise))
+            return cuts_before_storing(test, False) or any(branches)
+        case ir.Binary(op="+" | "-" | "*", left=left, right=right) if node.type.kind == "element":
+            return any(cuts_before_storing(one, stored) for one in (left, right))
+        case ir.Apply(function=function, arguments=arguments):
+            body = cuts_before_storing(function.body, stored)
+            return body or any(cuts_before_storing(one, False) for one in arguments)
+    return any(cuts_before_storing(child, False) for child in ir.children(node))
+
+
 def asks_presence(node: ir.Expr) -> bool:
     """Whether a value depends on optional tensors being there, functions included."""
     for part in ir.walk(node):
@@ -113,6 +133,11 @@ def asks_presence(node: ir.Expr) -> bool:
             case ir.Definition(value=value) if asks_presence(value):
                 return True
     return False
+
+
+def _of_something(node: ir.Expr, kind: str) -> ir.Expr:
+    """An operand of `min` or `max`, as which the same fold of nothing changes nothing."""
+    return node.body if isinstance(node, ir.Fold) and node.kind == kind else node
 
 
 class Widths:
@@ -137,14 +162,16 @@ class Widths:
                 return name in locals_
             case ir.Index() | ir.Call(function="flat" | "product" | "sum" | "len"):
                 return False
-            case ir.Fold(kind="sum" | "product", unrolled=False):
-                return True
+            case ir.Fold(kind="sum" | "product" | "min" | "max", unrolled=False):
+                return True  # the least of nothing is the greatest integer
             case ir.Fold(kind="argmax" | "argmin"):
                 return False
             case ir.Fold(body=body):
                 return self.is_wide(body, locals_)
             case ir.Call(function="int"):
                 return True
+            case ir.Call(function="min" | "max" as kind, arguments=arguments):
+                return any(self.is_wide(_of_something(one, kind), locals_) for one in arguments)
             case ir.Call(function="wrap", arguments=(_, count)):
                 return self.is_wide(count, locals_)
             case ir.Call(function="clamp", arguments=(_, low, high)):

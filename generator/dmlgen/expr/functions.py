@@ -181,7 +181,7 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
 CONVERSIONS: Mapping[str, str] = {
     "convert": "in the type of another tensor: floats are cut toward 0, infinities and what an integer of 32 "
     "bits (64 for types of 64) cannot hold become its limit, NaN 0, and then high bits are cut off",
-    "quantize": "in the type of another tensor: rounded, halves to the even integer, and clamped to its "
-    "range; NaN 0",
+    "quantize": "a float in the type of another tensor: rounded, halves to the even integer, and clamped to "
+    "its range; NaN 0",
 }
 """Functions of a number and a tensor, whose element type the result has."""

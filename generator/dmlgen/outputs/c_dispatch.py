@@ -727,8 +727,16 @@ def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
         ):
             first = ir.Number(0, ir.INT) if each.first is None else each.first
             return _reduce(kind, ir.Loop(each.variable, first, each.last, condition), body, type_, depth)
-    parts = (part for part in ir.walk(node) if isinstance(part, ir.Apply | ir.Fold | ir.Reduce))
-    return ir.substitute(node, {part: inlined(part, depth) for part in parts})
+    return ir.substitute(node, {part: inlined(part, depth) for part in _outermost(node)})
+
+
+def _outermost(node: ir.Expr) -> Iterator[ir.Expr]:
+    """The functions and reductions below an expression, but for those inside of them."""
+    for child in ir.children(node):
+        if isinstance(child, ir.Apply | ir.Fold | ir.Reduce):
+            yield child
+        else:
+            yield from _outermost(child)
 
 
 def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, depth: int) -> ir.Expr:

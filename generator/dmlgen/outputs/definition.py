@@ -312,7 +312,7 @@ class DefinitionPrinter(Printer):
         if node.op == "/" and node.type.kind == "element":
             left, right = self.print(node.left), self.print(node.right)
             return f"f.divide({left}, {right})", ATOM
-        return super().binary(node)
+        return super().binary(ir.Binary(node.op, *_beside(node.left, node.right), node.type))
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
         """Coordinates put together: unpacked where single entries are among them."""
@@ -327,15 +327,17 @@ class DefinitionPrinter(Printer):
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
+            case ir.Number(value=value, type=ir.FLOAT) if self._single:
+                return self._float(self.number(value)), ATOM
             case ir.Entry(tensor=tensor, coordinate=coordinate, type=type_):
                 return self._read(tensor, coordinate, type_), ATOM
             case ir.Apply():
                 return self.apply(node), ATOM
             case ir.Compare(op=op, left=ir.Number() as left, right=right) if not isinstance(right, ir.Number):
                 return self._node(ir.Compare(_FLIPPED[op], right, left))
-            case ir.Compare():
+            case ir.Compare(op=op, left=left, right=right):
                 before, self._single = self._single, True
-                text = super()._node(node)
+                text = super()._node(ir.Compare(op, *_beside(left, right)))
                 self._single = before
                 return text
             case ir.Logic(op=op, operands=operands) if any(map(varies, operands)):
@@ -444,6 +446,8 @@ class DefinitionPrinter(Printer):
         else:
             body = self.print(node.body)
         text = f"e.{node.kind}(lambda {names}: {body}, {loops}{where}{limit})"
+        if node.kind in ("sum", "product") and node.type.kind == "element":  # of nothing it has no type
+            return f"f.convert({text}, {self._type(node.type)})"
         return self._float(text) if node.kind == "sum" and node.type == ir.FLOAT and self._single else text
 
     def _factors(self, node: ir.Expr) -> str:
@@ -454,7 +458,7 @@ class DefinitionPrinter(Printer):
 
     def _limit(self, end: str, type_: ir.Type) -> str:
         if type_.kind == "element":
-            return f'e.{end}("{type_.name}")'
+            return f'f.convert(e.{end}("{type_.name}"), {self._type(type_)})'
         if type_ == ir.FLOAT:
             return 'float("inf")' if end == "greatest" else '-float("inf")'
         return "2**63 - 1" if end == "greatest" else "-(2**63)"
@@ -466,6 +470,18 @@ class DefinitionPrinter(Printer):
                 return f"box({last})"
             return f"Box({self.deciding(loop.first)}, {last})"
         return f"Range({'0' if loop.first is None else self.deciding(loop.first)}, {last})"
+
+
+def _beside(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+    """Two operands: to a written number beside a value NumPy gives the value's own type."""
+    match left, right:
+        case ir.Number(), ir.Number():
+            return left, right
+        case ir.Number(value=value, type=ir.FLOAT), _:
+            return ir.Number(value, ir.INT), right
+        case _, ir.Number(value=value, type=ir.FLOAT):
+            return left, ir.Number(value, ir.INT)
+    return left, right
 
 
 def _local(name: str) -> str:

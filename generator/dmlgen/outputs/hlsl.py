@@ -138,6 +138,8 @@ def _map(
     activations = activations_of(registry, operator, output.macro) if printer.activates else ()
     called = printer.functions.union(*(one.functions for one in activations))
     values = _value_types((*inputs, output))
+    if {"float", "double"} <= values and any(map(_converts_integers, ir.walk(schedule.value))):
+        values.add("int")  # which would suit the functions of both
     if all(_may_be_halves(registry, tensor) for tensor in (*inputs, output)):
         chosen = functions.choice(halves, called, values)
     else:
@@ -161,6 +163,14 @@ def _map(
         functions=chosen,
         activations=activations,
     )
+
+
+def _converts_integers(node: ir.Expr) -> bool:
+    """Whether it makes an element of an integer that is none."""
+    match node:
+        case ir.Call(function="convert", arguments=(item, _)):
+            return item.type in (ir.INT, ir.BOOL)
+    return False
 
 
 def _may_be_halves(registry: Registry, tensor: Tensor) -> bool:

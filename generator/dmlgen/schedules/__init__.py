@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dmlgen.expr.defined import cuts_before_storing
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules import elementwise, gather, reduction, scan
 from dmlgen.schedules.described import Described
@@ -19,7 +20,12 @@ from dmlgen.schedules.schedule import Schedule
 
 
 def schedule_of(defines: OutputDefinitions, described: Described) -> Schedule | None:
-    """The fast way to compute a definition, if there is one: the first form that fits."""
+    """The fast way to compute a definition, if there is one: the first form that fits.
+
+    Schedules compute in 32 bits or more, and cut high bits off where they store.
+    """
+    if any(map(cuts_before_storing, defines.outputs.values())):
+        return None
     return next((found for found in _forms(defines, described) if found is not None), None)
 
 

@@ -51,6 +51,12 @@ class InElements:
     def stored(self, output: ir.Tensor, value: ir.Expr) -> ir.Expr:
         """The value of an output: an element of it, or a truth value."""
         found = self.of(value)
+        if (
+            isinstance(found, ir.Call)
+            and found.function == "int"
+            and found.arguments[0].type != self.type(output)
+        ):
+            raise Unfit  # of a negative one, a type without a sign keeps the low bits, and is not 0
         stored = found if found.type == ir.BOOL else self._settled(found, self.type(output))
         if any(isinstance(node, ir.Call) and node.function in _OF_NO_TYPE for node in ir.walk(stored)):
             raise Unfit

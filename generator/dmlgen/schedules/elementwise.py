@@ -28,7 +28,11 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Sche
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads):
         return None
-    types = {read.type for read in reads} | {elements.type(ir.Tensor(output))}
+    stored = elements.type(ir.Tensor(output))
+    named = {output, *(read.tensor.name for read in reads)}
+    # Both reference and shader ask the tensor that stands for a type for it.
+    types = {type_ for type_ in {stored, *(read.type for read in reads)} if type_.name in named}
+    types = {type_ for type_ in types if not members[type_.name or ""].optional}
     if not ir.varies(found) and not isinstance(found, ir.Member):  # the same everywhere, and yet worked out
         return None
     if not all(_is_converted(node, types) for node in ir.walk(found)):

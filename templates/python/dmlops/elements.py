@@ -257,7 +257,8 @@ def bit_count(x: Any) -> Any:
 
 def erf(x: Any) -> Any:
     """The error function, of each element in double precision."""
-    return _ERF(np.asarray(x, np.float64)).astype(np.result_type(x))
+    found, kind = _ERF(np.asarray(x, np.float64)), np.result_type(x)
+    return found.astype(kind) if kind.kind == "f" else found
 
 
 def gelu(x: Any) -> Any:

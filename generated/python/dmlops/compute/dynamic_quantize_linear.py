@@ -61,7 +61,7 @@ def define(e: Evaluation) -> None:
                 e.min(
                     lambda p: e.single("InputTensor", p), box(desc.InputTensor.Sizes), greatest=float("inf"),
                 ),
-                0.0,
+                e.as_single(0.0),
             ),
         ),
         "High": Kept(
@@ -69,7 +69,7 @@ def define(e: Evaluation) -> None:
             sizes=lambda: (1,),
             value=lambda at: f.maximum(
                 e.max(lambda p: e.single("InputTensor", p), box(desc.InputTensor.Sizes), least=-float("inf")),
-                0.0,
+                e.as_single(0.0),
             ),
         ),
         "Scale": Kept(
@@ -79,7 +79,7 @@ def define(e: Evaluation) -> None:
                 e.single("High", (0,)) > e.single("Low", (0,)),
                 (e.single("High", (0,)) - e.single("Low", (0,)))
                 / e.as_single(e.greatest("OutputTensor") - e.least("OutputTensor")),
-                1.0,
+                e.as_single(1.0),
             ),
         ),
         "Point": Kept(

@@ -88,12 +88,15 @@ def define(e: Evaluation) -> None:
         return flat(at[1:2] + w, desc.OutputTensor.Sizes[1:2] + desc.WindowSizes)
 
     e.outputs = {
-        "OutputTensor": lambda at: e.sum(
-            lambda w: e.element(
-                "InputTensor", (at[0], entry2(at, w), flat(block(at, w), blocks_per_dimension())),
+        "OutputTensor": lambda at: f.convert(
+            e.sum(
+                lambda w: e.element(
+                    "InputTensor", (at[0], entry2(at, w), flat(block(at, w), blocks_per_dimension())),
+                ),
+                box(desc.WindowSizes),
+                where=lambda w: f.both(inside(block(at, w), blocks_per_dimension()), on_stride(at, w)),
             ),
-            box(desc.WindowSizes),
-            where=lambda w: f.both(inside(block(at, w), blocks_per_dimension()), on_stride(at, w)),
+            desc.InputTensor.DataType,
         ),
     }
     e.known = {

@@ -80,7 +80,7 @@ def define(e: Evaluation) -> None:
             lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)),
             box(desc.WindowSize),
             where=lambda w: valid(at, w),
-            least=e.least("InputTensor"),
+            least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
         ),
         "OutputIndicesTensor": lambda at: e.converted(
             choose(

@@ -526,7 +526,9 @@ def define(e: Evaluation) -> None:
             if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
             else 0
         ),
-        "pastKeySizesEntry": lambda: entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2),
+        "pastKey": lambda: entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+        if (desc.PastKeyTensor is not None)
+        else 0,
         "key": lambda: entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
         if (desc.KeyTensor is not None)
         else entry(sizes_of(desc.StackedKeyValueTensor), 1)
@@ -616,7 +618,7 @@ SHADER = Shader(
         ("int", "maskSizesEntry"),
         ("int", "pastSequenceLengths"),
         ("int", "outputPresentKey"),
-        ("int", "pastKeySizesEntry"),
+        ("int", "pastKey"),
         ("int", "key"),
     ),
     bounds=(

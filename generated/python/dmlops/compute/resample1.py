@@ -64,13 +64,13 @@ def define(e: Evaluation) -> None:
             (
                 (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d)))
                 if e.as_single(f.single(entry(desc.Scales, d))) != 0.0
-                else 0.0
+                else e.as_single(0.0)
             )
             - input_offset(d)
         )
 
     def stretch(d: Any) -> Any:
-        return 1.0
+        return e.as_single(1.0)
 
     def middle(d: Any, o: Any, size: Any) -> Any:
         return clamp(x(d, o), 1.0 - stretch(d), e.as_single(size - 2) + stretch(d))

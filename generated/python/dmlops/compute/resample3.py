@@ -64,7 +64,7 @@ def define(e: Evaluation) -> None:
             (
                 (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d)))
                 if e.as_single(f.single(entry(desc.Scales, d))) != 0.0
-                else 0.0
+                else e.as_single(0.0)
             )
             - input_offset(d)
         )
@@ -77,7 +77,7 @@ def define(e: Evaluation) -> None:
                 e.as_single(f.single(entry(desc.Scales, d))) > 0.0
                 and e.as_single(f.single(entry(desc.Scales, d))) < 0.5
             )
-            else 1.0
+            else e.as_single(1.0)
         )
 
     def middle(d: Any, o: Any, size: Any) -> Any:
@@ -146,7 +146,7 @@ def define(e: Evaluation) -> None:
         return (
             e.as_single(e.sum(lambda p: weights(at, p), Box(first(at), last(at))))
             if desc.Antialiased
-            else 1.0
+            else e.as_single(1.0)
         )
 
     def nearest(d: Any, o: Any, size: Any) -> Any:

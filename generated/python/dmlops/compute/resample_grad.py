@@ -99,19 +99,19 @@ def define(e: Evaluation) -> None:
             (
                 (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d)))
                 if e.as_single(f.single(entry(desc.Scales, d))) != 0.0
-                else 0.0
+                else e.as_single(0.0)
             )
             - input_offset(d)
         )
 
     def stretch(d: Any) -> Any:
-        return 1.0
+        return e.as_single(1.0)
 
     def middle(d: Any, o: Any, size: Any) -> Any:
         return clamp(x(d, o), 1.0 - stretch(d), e.as_single(size - 2) + stretch(d))
 
     def weight(d: Any, o: Any, i: Any, size: Any) -> Any:
-        return f.maximum(1.0 - f.absolute(e.as_single(i) - middle(d, o, size)) / stretch(d), 0.0)
+        return f.maximum(1.0 - f.absolute(e.as_single(i) - middle(d, o, size)) / stretch(d), e.as_single(0.0))
 
     def reaches(at: Any, o: Any) -> Any:
         return f.every(weight(d, entry(o, d), entry(at, d), size2(d)) > 0.0 for d in range(dims()))

@@ -86,10 +86,10 @@ def define(e: Evaluation) -> None:
         return (samples(r, 0), samples(r, 1))
 
     def output_offset() -> Any:
-        return -0.5
+        return e.as_single(-0.5)
 
     def input_offset() -> Any:
-        return 0.5
+        return e.as_single(0.5)
 
     def where(r: Any, d: Any, o: Any, s: Any) -> Any:
         return (
@@ -135,7 +135,7 @@ def define(e: Evaluation) -> None:
         )
 
     def held_in(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return clamp(where(r, d, o, s), 0.0, e.as_single(size(d) - 1))
+        return clamp(where(r, d, o, s), e.as_single(0.0), e.as_single(size(d) - 1))
 
     def outside() -> Any:
         return e.as_double(f.single(desc.OutOfBoundsInputValue))
@@ -170,7 +170,9 @@ def define(e: Evaluation) -> None:
             sizes=lambda: (regions(), 2),
             value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at))
             if not corners()
-            else choose(own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), 0.0),
+            else choose(
+                own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), e.as_single(0.0),
+            ),
         ),
     }
     e.outputs = {

@@ -132,7 +132,7 @@ def define(e: Evaluation) -> None:
         return whole(f.ceil(x - 0.5))
 
     def held_in2(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return clamp(where(r, d, o, s), 0.0, e.as_single(size(d) - 1))
+        return clamp(where(r, d, o, s), e.as_single(0.0), e.as_single(size(d) - 1))
 
     def share(r: Any, d: Any, o: Any, s: Any, i: Any) -> Any:
         return choose(
@@ -177,7 +177,7 @@ def define(e: Evaluation) -> None:
         )
 
     def outside() -> Any:
-        return 0.0
+        return e.as_single(0.0)
 
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
         return choose(
@@ -187,15 +187,15 @@ def define(e: Evaluation) -> None:
         )
 
     def hat2(x: Any, i: Any) -> Any:
-        return f.maximum(1.0 - f.absolute(e.as_single(i) - x), 0.0)
+        return f.maximum(1.0 - f.absolute(e.as_single(i) - x), e.as_single(0.0))
 
     def share2(r: Any, d: Any, o: Any, s: Any, i: Any) -> Any:
         return choose(
             hit(r, d, o, s),
             hat2(held_in2(r, d, o, s), i)
             if desc.InterpolationMode == enums.InterpolationMode.LINEAR
-            else choose(near(held_in2(r, d, o, s)) == i, 1.0, 0.0),
-            0.0,
+            else choose(near(held_in2(r, d, o, s)) == i, e.as_single(1.0), e.as_single(0.0)),
+            e.as_single(0.0),
         )
 
     def of_sample(at: Any, r: Any, o: Any, s: Any) -> Any:
@@ -315,7 +315,9 @@ def define(e: Evaluation) -> None:
             sizes=lambda: (regions(), 2),
             value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at))
             if not corners()
-            else choose(own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), 0.0),
+            else choose(
+                own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), e.as_single(0.0),
+            ),
         ),
         "Rows": Kept(
             None,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
-from dmlgen.expr.defined import Widths, asks_presence, free_locals, is_known, uses_at
+from dmlgen.expr.defined import Widths, free_locals, uses_at
+from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_definition.names import free, local, pascal
 from dmlgen.outputs.statements import NumberPrinter
 from dmlgen.outputs.uniforms import macro, plain
@@ -104,7 +105,7 @@ class FunctionPrinter(NumberPrinter):
 
     def _returned(self, node: ir.Expr) -> list[str]:
         """Statements that return a value: a choice computes what it takes alone."""
-        if isinstance(node, ir.Conditional) and not (is_known(node) and not asks_presence(node)):
+        if isinstance(node, ir.Conditional) and not is_constant(node):
             lines = [f"if ({self.deciding(node.test)})", *braced(self._returned(node.then))]
             return [*lines, *self._returned(node.otherwise)]
         return [f"return {self.print(node)};"]

@@ -47,6 +47,11 @@ class ShaderPrinter(LoopPrinter):
 
     def stored(self, name: str, node: ir.Expr) -> str:
         """The value of an output at `at`, in the type in which its elements are computed."""
+        match node:
+            case ir.Call("convert", (number, ir.Tensor(entry=entry))) if (
+                entry == name and node.type != ir.FLOAT
+            ):
+                return self._in_value_type(number, name)
         text, type_ = self._in(node, False, ATOM), f"{self.tensors[name].macro}_VALUE"
         if node.type == ir.FLOAT:
             return f"({type_}){self._call('RoundingOnce', text, f'{self.tensors[name].macro}_BITS')}"
@@ -195,7 +200,7 @@ class ShaderPrinter(LoopPrinter):
                 return self._call("Convert", value, f"({REAL})0")
             case "int":
                 if arguments[0].type.kind == "element":
-                    return f"(int64_t){self.deciding(arguments[0], ATOM)}"
+                    return self._call("ToInteger", self.deciding(arguments[0]))
                 return self._call("Convert", self.deciding(arguments[0]), "(int64_t)0")
             case "clamp":
                 return self._clamped(node)

@@ -107,11 +107,20 @@ class TensorPrinter(FunctionPrinter):
             return (
                 f"({REAL})({tensor.macro}_STORED){self._call('RoundingOnce', text, f'{tensor.macro}_BITS')}"
             )
-        if value.type == ir.INT:
-            return f"({self._type_of(node)})({text})"
-        if value.type.kind == "element":  # which may be a double that becomes a half
-            text = self._call("RoundingOnce", text, f"{tensor.macro}_BITS")
-        return f"({self._type_of(node)}){self._call('Convert', text, f'({tensor.macro}_VALUE)0')}"
+        text = self._call("LowBits", self._in_value_type(value, target.entry), f"{tensor.macro}_BITS")
+        return text if node.type.kind == "element" else f"({self._type_of(node)}){text}"
+
+    def _in_value_type(self, node: ir.Expr, name: str) -> str:
+        """A number as elements of a tensor are computed: it may have bits that those lack."""
+        tensor, text = self.tensors[name], self.deciding(node)
+        macro = tensor.macro
+        if node.type == ir.INT and not {"float", "double"} & tensor.values:
+            return f"({macro}_VALUE)({text})"
+        if node.type == ir.INT:
+            text = f"({self._type_of(node)})({text})"
+        if node.type.kind == "element":  # which may be a double that becomes a half
+            text = self._call("RoundingOnce", text, f"{macro}_BITS")
+        return self._call("Convert", text, f"({macro}_VALUE)0")
 
     def _limit(self, name: str, type_: ir.Type, target: ir.Expr) -> str:
         assert isinstance(target, ir.Tensor)
