@@ -20,6 +20,7 @@ from dmlgen.resolve import load_registry
 
 SPECS = Path(__file__).parent.parent / "specs"
 _TEMPLATES = Templates(TEMPLATES)
+_COMPUTE = re.compile(r"(?m)^compute:\n(?:  .*\n)+")
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -40,8 +41,11 @@ class Variant:
         for old, new in (replaced or {}).items():
             assert old in text, "the text to replace is no longer in the spec"
             text = text.replace(old, new)
-        text, count = re.subn(r"(?m)^compute:\n(?:  .*\n)+", lambda _: section, text)
+        text, count = _COMPUTE.subn(lambda _: section, text)
         assert count == 1
+        if like := re.search(r"(?m)^like: (.+)", text):  # of whose section nothing is to be added
+            shared = specs / f"shared/{like[1]}.yaml"
+            shared.write_text(_COMPUTE.sub("", shared.read_text(encoding="utf-8")), encoding="utf-8")
         file = specs / path.relative_to(SPECS)
         file.parent.mkdir(parents=True)
         file.write_text(text, encoding="utf-8")
