@@ -50,7 +50,10 @@ class Expressions:
     def _called(self, type_: ir.Type, depth: int, variables: tuple[str, ...]) -> str:
         names = sorted(name for name, function in FUNCTIONS.items() if function.result == type_)
         name = self.choice.choice(names)
-        types = [self.choice.choice(types) for types in FUNCTIONS[name].arguments]
+        kinds = (ir.INT, ir.BOOL, ir.INTS, *self.leaves)
+        types = [
+            self.choice.choice([one for one in types if one in kinds]) for types in FUNCTIONS[name].arguments
+        ]
         given = [self.text(one, depth, variables) for one in types]
         if name == "align":
             given[1] = f"min({given[1]}, 8)"

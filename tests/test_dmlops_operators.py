@@ -315,9 +315,9 @@ def test_inference_names_the_rule_that_is_broken() -> None:
     )
     assert valid.infer().OutputTensor == tensor(1, 64, 3, 3)
     for changes, rule, member in (
-        ({"Strides": (0, 1)}, "strides", "Strides"),
-        ({"Dilations": (1, 0)}, "dilations", "Dilations"),
-        ({"GroupCount": 0}, "group-count", "GroupCount"),
+        ({"Strides": (0, 1)}, "strides-range", "Strides"),
+        ({"Dilations": (1, 0)}, "dilations-range", "Dilations"),
+        ({"GroupCount": 0}, "group-count-range", "GroupCount"),
         ({"InputTensor": tensor(1, 4, 9, 9)}, "input-channels", "InputTensor.Sizes"),
         ({"InputTensor": tensor(1, 3, 2, 9)}, "filter-fits", "InputTensor.Sizes"),
         ({"FilterTensor": tensor(64, 3, 7)}, "same-rank", "FilterTensor.DimensionCount"),

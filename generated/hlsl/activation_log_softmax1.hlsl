@@ -196,8 +196,8 @@ float ExpFused(float high, float low)
     return scaled * FromBits((uint)(127 + exponent - first) << 23);
 }
 
-// e^x of elements less the greatest of their set, so that x is above 0 only where that is infinite. Like Exp without its
-// care, which costs softmax of short rows a fifth.
+// e^x of elements less the greatest of their set, so that x is above 0 only where that is infinite. Like Exp without
+// its care, which costs softmax of short rows a fifth.
 float ExpShifted(float x)
 {
     const bool isLow = x < -112.0f, isHigh = x > 89.0f;

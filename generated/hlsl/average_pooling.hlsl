@@ -21,10 +21,14 @@
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
 //   LANES      otherwise, threads that share the places of one window: a power of 2
 // With IN_BLOCKS, Y and X being the last two dimensions of the window; Y is 1 along, where there is only one:
-//   BLOCK_ROWS, BLOCK_COLUMNS  elements of a block along Y and X
-//   WINDOW_HEIGHT, WINDOW_WIDTH  places of the window
-//   STEP_Y, STEP_X  how far a window lies from its neighbour
-//   TAP_Y, TAP_X  how far a place of the window lies from its neighbour
+//   BLOCK_ROWS  rows of elements of a block, along Y
+//   BLOCK_COLUMNS  its columns, along X
+//   WINDOW_HEIGHT  places of the window along Y
+//   WINDOW_WIDTH  places of it along X
+//   STEP_Y     how far a window lies from its neighbour along Y
+//   STEP_X     the same along X
+//   TAP_Y      how far a place of the window lies from its neighbour along Y
+//   TAP_X      the same along X
 //   LEAD       elements that a vector has before the first one of a block
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,

@@ -16,7 +16,7 @@
 // In pass 1 only; dimensions are merged where all tensors run through them in one step:
 //   VECTOR     elements of a row that are worked out together: 1, 2 or 4
 //   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
-//   X_OF_ROW   1 if a tensor that is read has one element for a whole row, else 0
+//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it works with them, 1 or more
 //   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
 //   LANES      a power of 2, NUM_THREADS at most
@@ -93,7 +93,6 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
 #endif
-
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<MeanBuffer> meanTensor : register(t1);
@@ -1378,7 +1377,7 @@ void WorkOnRows(uint number, uint thread)
 
     // What a whole row has but one of
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_OF_ROW
+#if INPUT_PRESENT && INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -1386,7 +1385,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float meanOfRow = 0;
-#if MEAN_PRESENT && MEAN_OF_ROW
+#if MEAN_PRESENT && MEAN_SINGLE
     {
         float found[VECTOR];
         LoadMeanElements(row.mean, found);
@@ -1394,7 +1393,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float varianceOfRow = 0;
-#if VARIANCE_PRESENT && VARIANCE_OF_ROW
+#if VARIANCE_PRESENT && VARIANCE_SINGLE
     {
         float found[VECTOR];
         LoadVarianceElements(row.variance, found);
@@ -1402,7 +1401,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float scaleOfRow = 0;
-#if SCALE_PRESENT && SCALE_OF_ROW
+#if SCALE_PRESENT && SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
@@ -1410,7 +1409,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float biasOfRow = 0;
-#if BIAS_PRESENT && BIAS_OF_ROW
+#if BIAS_PRESENT && BIAS_SINGLE
     {
         float found[VECTOR];
         LoadBiasElements(row.bias, found);
@@ -1420,7 +1419,7 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-#if VARIANCE_OF_ROW
+#if VARIANCE_SINGLE
     float part0OfRow;
     {
         const float varianceElement = varianceOfRow;
@@ -1449,51 +1448,48 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !MEAN_OF_ROW
+                #if !MEAN_SINGLE
                 float meanSpread[VECTOR];
                 LoadMeanElements(row.mean + place.mean, meanSpread);
                 #endif
-                #if !VARIANCE_OF_ROW
+                #if !VARIANCE_SINGLE
                 float varianceSpread[VECTOR];
                 LoadVarianceElements(row.variance + place.variance, varianceSpread);
                 #endif
-                #if !SCALE_OF_ROW
+                #if !SCALE_SINGLE
                 float scaleSpread[VECTOR];
                 LoadScaleElements(row.scale + place.scale, scaleSpread);
                 #endif
-                #if !BIAS_OF_ROW
+                #if !BIAS_SINGLE
                 float biasSpread[VECTOR];
                 LoadBiasElements(row.bias + place.bias, biasSpread);
                 #endif
-
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-
-                    #if MEAN_OF_ROW
+                    #if MEAN_SINGLE
                     const float meanElement = meanOfRow;
                     #else
                     const float meanElement = meanSpread[k];
                     #endif
-                    #if VARIANCE_OF_ROW
+                    #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRow;
                     #else
                     const float varianceElement = varianceSpread[k];
                     #endif
-                    #if SCALE_OF_ROW
+                    #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
                     const float scaleElement = scaleSpread[k];
                     #endif
-                    #if BIAS_OF_ROW
+                    #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
                     const float biasElement = biasSpread[k];
                     #endif
-
-#if VARIANCE_OF_ROW
+#if VARIANCE_SINGLE
                     const float part0 = part0OfRow;
 #else
                     const float part0 = Sqrt((varianceElement + (REAL_VALUE)epsilon));

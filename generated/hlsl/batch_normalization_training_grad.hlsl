@@ -19,7 +19,7 @@
 // In pass 4 only; dimensions are merged where all tensors run through them in one step:
 //   VECTOR     elements of a row that are worked out together: 1, 2 or 4
 //   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
-//   X_OF_ROW   1 if a tensor that is read has one element for a whole row, else 0
+//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it works with them, 1 or more
 //   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
 //   LANES      a power of 2, NUM_THREADS at most
@@ -89,7 +89,6 @@ typedef vector<OUTPUT_BIAS_GRADIENT_STORED, OUTPUT_BIAS_GRADIENT_VECTOR> OutputB
 #else
 typedef OUTPUT_BIAS_GRADIENT_STORED OutputBiasGradientBuffer;
 #endif
-
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputGradientBuffer> inputGradientTensor : register(t1);
@@ -1126,7 +1125,7 @@ void WorkOnRows(uint number, uint thread)
 
     // What a whole row has but one of
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_OF_ROW
+#if INPUT_PRESENT && INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -1134,7 +1133,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float inputGradientOfRow = 0;
-#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_OF_ROW
+#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_SINGLE
     {
         float found[VECTOR];
         LoadInputGradientElements(row.inputGradient, found);
@@ -1142,7 +1141,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float meanOfRow = 0;
-#if MEAN_PRESENT && MEAN_OF_ROW
+#if MEAN_PRESENT && MEAN_SINGLE
     {
         float found[VECTOR];
         LoadMeanElements(row.mean, found);
@@ -1158,7 +1157,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float scaleOfRow = 0;
-#if SCALE_PRESENT && SCALE_OF_ROW
+#if SCALE_PRESENT && SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
@@ -1201,15 +1200,15 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !MEAN_OF_ROW
+                #if !MEAN_SINGLE
                 float meanSpread[VECTOR];
                 LoadMeanElements(row.mean + place.mean, meanSpread);
                 #endif
-                #if !VARIANCE_OF_ROW
+                #if !VARIANCE_SINGLE
                 float varianceSpread[VECTOR];
                 LoadVarianceElements(row.variance + place.variance, varianceSpread);
                 #endif
-                #if !SCALE_OF_ROW
+                #if !SCALE_SINGLE
                 float scaleSpread[VECTOR];
                 LoadScaleElements(row.scale + place.scale, scaleSpread);
                 #endif
@@ -1219,23 +1218,21 @@ void WorkOnRows(uint number, uint thread)
                 {
                     const float inputElement = inputBlock[u][k];
                     const float inputGradientElement = inputGradientBlock[u][k];
-
-                    #if MEAN_OF_ROW
+                    #if MEAN_SINGLE
                     const float meanElement = meanOfRow;
                     #else
                     const float meanElement = meanSpread[k];
                     #endif
-                    #if VARIANCE_OF_ROW
+                    #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRow;
                     #else
                     const float varianceElement = varianceSpread[k];
                     #endif
-                    #if SCALE_OF_ROW
+                    #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
                     const float scaleElement = scaleSpread[k];
                     #endif
-
                     total0OfBlock += inputGradientElement;
                     total1OfBlock += (inputGradientElement * (inputElement - meanElement));
                 }
@@ -1260,7 +1257,7 @@ void WorkOnRows(uint number, uint thread)
     if (lane == 0)
         outputBiasGradientTensor[row.outputBiasGradient] = (OUTPUT_BIAS_GRADIENT_STORED)(OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS);
 #endif
-#if VARIANCE_OF_ROW
+#if VARIANCE_SINGLE
     float part0OfRow;
     {
         const float varianceElement = varianceOfRow;
@@ -1285,43 +1282,40 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !MEAN_OF_ROW
+                #if !MEAN_SINGLE
                 float meanSpread[VECTOR];
                 LoadMeanElements(row.mean + place.mean, meanSpread);
                 #endif
-                #if !VARIANCE_OF_ROW
+                #if !VARIANCE_SINGLE
                 float varianceSpread[VECTOR];
                 LoadVarianceElements(row.variance + place.variance, varianceSpread);
                 #endif
-                #if !SCALE_OF_ROW
+                #if !SCALE_SINGLE
                 float scaleSpread[VECTOR];
                 LoadScaleElements(row.scale + place.scale, scaleSpread);
                 #endif
-
                 float outputGradientValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
                     const float inputGradientElement = inputGradientBlock[u][k];
-
-                    #if MEAN_OF_ROW
+                    #if MEAN_SINGLE
                     const float meanElement = meanOfRow;
                     #else
                     const float meanElement = meanSpread[k];
                     #endif
-                    #if VARIANCE_OF_ROW
+                    #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRow;
                     #else
                     const float varianceElement = varianceSpread[k];
                     #endif
-                    #if SCALE_OF_ROW
+                    #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
                     const float scaleElement = scaleSpread[k];
                     #endif
-
-#if VARIANCE_OF_ROW
+#if VARIANCE_SINGLE
                     const float part0 = part0OfRow;
 #else
                     const float part0 = Sqrt((varianceElement + (REAL_VALUE)epsilon));

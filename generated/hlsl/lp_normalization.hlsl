@@ -17,7 +17,7 @@
 // In pass 2 only; dimensions are merged where all tensors run through them in one step:
 //   VECTOR     elements of a row that are worked out together: 1, 2 or 4
 //   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
-//   X_OF_ROW   1 if a tensor that is read has one element for a whole row, else 0
+//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it works with them, 1 or more
 //   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
 //   LANES      a power of 2, NUM_THREADS at most
@@ -51,7 +51,6 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
 #endif
-
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
@@ -773,7 +772,7 @@ void WorkOnRows(uint number, uint thread)
 
     // What a whole row has but one of
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_OF_ROW
+#if INPUT_PRESENT && INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -816,8 +815,6 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-
-                    
                     total0OfBlock += Abs(inputElement);
                     total1OfBlock += (inputElement * inputElement);
                 }
@@ -850,14 +847,11 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-
-                    
                     outputValues[k] = (OUTPUT_VALUE)RoundingOnce((inputElement / ofRow0), OUTPUT_BITS);
                 }
 #if OUTPUT_PRESENT

@@ -22,10 +22,14 @@
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
 //   LANES      otherwise, threads that share the places of one window: a power of 2
 // With IN_BLOCKS, Y and X being the last two dimensions of the window; Y is 1 along, where there is only one:
-//   BLOCK_ROWS, BLOCK_COLUMNS  elements of a block along Y and X
-//   WINDOW_HEIGHT, WINDOW_WIDTH  places of the window
-//   STEP_Y, STEP_X  how far a window lies from its neighbour
-//   TAP_Y, TAP_X  how far a place of the window lies from its neighbour
+//   BLOCK_ROWS  rows of elements of a block, along Y
+//   BLOCK_COLUMNS  its columns, along X
+//   WINDOW_HEIGHT  places of the window along Y
+//   WINDOW_WIDTH  places of it along X
+//   STEP_Y     how far a window lies from its neighbour along Y
+//   STEP_X     the same along X
+//   TAP_Y      how far a place of the window lies from its neighbour along Y
+//   TAP_X      the same along X
 //   LEAD       elements that a vector has before the first one of a block
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -103,7 +107,6 @@ struct Dimension
     uint blocksDown;  // of a plane
     uint blocksAcross;
     uint groupColumns;  // thread groups along x
-    int dimensionCount;
 #else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
@@ -120,7 +123,6 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dimensionCount;
 #endif
 };
 
@@ -643,9 +645,9 @@ int Chosen(List at)
 List Entries2(List at, List chosen)
 {
     List result = (List)0;
-    result.length = clamp(dimensionCount, 0, 8);
+    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
-    for (int v0 = 0; v0 < min(dimensionCount, 8); v0++)
+    for (int v0 = 0; v0 < min(DIMENSION_COUNT_BOUND, 8); v0++)
         result.entries[v0] = (((Entry(at, (v0 + 2)) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), v0)) + (Entry(chosen, v0) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), v0))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), v0));
     return result;
 }

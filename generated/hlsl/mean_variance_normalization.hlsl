@@ -17,7 +17,7 @@
 // In pass 2 only; dimensions are merged where all tensors run through them in one step:
 //   VECTOR     elements of a row that are worked out together: 1, 2 or 4
 //   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
-//   X_OF_ROW   1 if a tensor that is read has one element for a whole row, else 0
+//   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it works with them, 1 or more
 //   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
 //   LANES      a power of 2, NUM_THREADS at most
@@ -82,7 +82,6 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
 #endif
-
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t1);
@@ -1486,7 +1485,7 @@ void WorkOnRows(uint number, uint thread)
 
     // What a whole row has but one of
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_OF_ROW
+#if INPUT_PRESENT && INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -1494,7 +1493,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float scaleOfRow = 0;
-#if SCALE_PRESENT && SCALE_OF_ROW
+#if SCALE_PRESENT && SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
@@ -1502,7 +1501,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float biasOfRow = 0;
-#if BIAS_PRESENT && BIAS_OF_ROW
+#if BIAS_PRESENT && BIAS_SINGLE
     {
         float found[VECTOR];
         LoadBiasElements(row.bias, found);
@@ -1540,11 +1539,11 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !SCALE_OF_ROW
+                #if !SCALE_SINGLE
                 float scaleSpread[VECTOR];
                 LoadScaleElements(row.scale + place.scale, scaleSpread);
                 #endif
-                #if !BIAS_OF_ROW
+                #if !BIAS_SINGLE
                 float biasSpread[VECTOR];
                 LoadBiasElements(row.bias + place.bias, biasSpread);
                 #endif
@@ -1553,18 +1552,16 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-
-                    #if SCALE_OF_ROW
+                    #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
                     const float scaleElement = scaleSpread[k];
                     #endif
-                    #if BIAS_OF_ROW
+                    #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
                     const float biasElement = biasSpread[k];
                     #endif
-
                     total0OfBlock += inputElement;
                 }
             }
@@ -1594,11 +1591,11 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !SCALE_OF_ROW
+                #if !SCALE_SINGLE
                 float scaleSpread[VECTOR];
                 LoadScaleElements(row.scale + place.scale, scaleSpread);
                 #endif
-                #if !BIAS_OF_ROW
+                #if !BIAS_SINGLE
                 float biasSpread[VECTOR];
                 LoadBiasElements(row.bias + place.bias, biasSpread);
                 #endif
@@ -1607,18 +1604,16 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-
-                    #if SCALE_OF_ROW
+                    #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
                     const float scaleElement = scaleSpread[k];
                     #endif
-                    #if BIAS_OF_ROW
+                    #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
                     const float biasElement = biasSpread[k];
                     #endif
-
                     total1OfBlock += ((inputElement - rowCentre) * (inputElement - rowCentre));
                 }
             }
@@ -1648,32 +1643,29 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * LANES < end)
             {
                 const RowPlace place = LocateVector(item + u * LANES);
-                #if !SCALE_OF_ROW
+                #if !SCALE_SINGLE
                 float scaleSpread[VECTOR];
                 LoadScaleElements(row.scale + place.scale, scaleSpread);
                 #endif
-                #if !BIAS_OF_ROW
+                #if !BIAS_SINGLE
                 float biasSpread[VECTOR];
                 LoadBiasElements(row.bias + place.bias, biasSpread);
                 #endif
-
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-
-                    #if SCALE_OF_ROW
+                    #if SCALE_SINGLE
                     const float scaleElement = scaleOfRow;
                     #else
                     const float scaleElement = scaleSpread[k];
                     #endif
-                    #if BIAS_OF_ROW
+                    #if BIAS_SINGLE
                     const float biasElement = biasOfRow;
                     #else
                     const float biasElement = biasSpread[k];
                     #endif
-
                     outputValues[k] = (OUTPUT_VALUE)RoundingOnce(Activate(((((((SCALE_PRESENT != 0) ? scaleElement : (REAL_VALUE)1.0f)) * (inputElement - rowCentre)) / ofRow0) + (((BIAS_PRESENT != 0) ? biasElement : (REAL_VALUE)0.0f))), 0), OUTPUT_BITS);
                 }
 #if OUTPUT_PRESENT

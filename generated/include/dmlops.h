@@ -23001,10 +23001,10 @@ typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_Dimension_10 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
     int64_t count;
     int64_t first;
     int64_t groupColumns;
-    dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_DefinitionParams;
 
@@ -23645,12 +23645,12 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     for (int64_t i = 0; i < record->activations.count; ++i) {
         dmlops_put_word(planning, record->activations.items[i]);
     }
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->first);
-    dmlops_put_word(planning, record->groupColumns);
     for (int64_t i = 0; i < record->elements.count; ++i) {
         dmlops_put_word(planning, record->elements.items[i]);
     }
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->first);
+    dmlops_put_word(planning, record->groupColumns);
     for (int64_t i = 0; i < record->scalars.count; ++i) {
         dmlops_put_word(planning, record->scalars.items[i]);
     }
@@ -24869,10 +24869,10 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 params.sizes = made_11;
                 params.lists = known.lists;
                 params.activations = known.activations;
+                params.elements = told->elements;
                 params.count = count;
                 params.first = dmlops_multiply(step, count);
                 params.groupColumns = groups.columns;
-                params.elements = told->elements;
                 params.scalars = known.scalars;
                 dmlops_put_DefinitionParams(planning, &params);
                 dmlops_out_dispatch(planning, &groups, waits);
@@ -27414,7 +27414,7 @@ DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dml
                     is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
                         loop->strides.count)] == 0);
                 }
-                dmlops_out_define(planning, tensor->macro, "_OF_ROW", (int64_t)is_one);
+                dmlops_out_define(planning, tensor->macro, "_SINGLE", (int64_t)is_one);
             }
         }
     }
@@ -29303,13 +29303,13 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
 
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "WINDOW", "INPUT_SIZES2"};
-static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS", "INPUT_DIMENSION_COUNT", "ANY_IS_OUTPUT_SIZES_ENTRY", "INPUT_DIMENSION_COUNT2", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
-    {3, dmlops_convolution_bounds},
+    {5, dmlops_convolution_bounds},
     1,
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
@@ -29371,11 +29371,13 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any1 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any1);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any2 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
@@ -30878,12 +30880,12 @@ static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, cons
 
 static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
-static const char* const dmlops_max_pooling1_bounds[] = {"DIMS"};
+static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
     {4, dmlops_max_pooling1_lists},
-    {1, dmlops_max_pooling1_bounds},
+    {2, dmlops_max_pooling1_bounds},
     0,
     {0, NULL},
     {2, 0, 1, -1},
@@ -30919,7 +30921,7 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -31368,12 +31370,12 @@ static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void*
 
 static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
-static const char* const dmlops_max_pooling2_bounds[] = {"DIMS"};
+static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
     {5, dmlops_max_pooling2_lists},
-    {1, dmlops_max_pooling2_bounds},
+    {2, dmlops_max_pooling2_bounds},
     0,
     {0, NULL},
     {2, 0, 1, -1},
@@ -31413,7 +31415,7 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list5);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {

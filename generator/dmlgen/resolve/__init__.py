@@ -120,7 +120,7 @@ class _Operators:
     def read(self, path: Path) -> None:
         """Reads a file, if what follows from it is not remembered. Raises SpecError."""
         data = self._file(path)
-        digest = _digest(f"{self._common}{path.as_posix()} {_digest(data)}".encode())
+        digest = _digest(f"{self._common}{path.as_posix()} {_digest(data)}".encode(errors="surrogateescape"))
         if digest not in self._known:
             self._written[path] = self._shared.completed(source.parse(data, path.as_posix()))
         self._digests[path] = digest

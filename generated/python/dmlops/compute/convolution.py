@@ -163,11 +163,13 @@ def define(e: Evaluation) -> None:
         "isInputDimensionCount6": lambda: desc.InputTensor.DimensionCount - 2 > 5,
         "outputSizesEntry6": lambda: entry(desc.OutputTensor.Sizes, 7) - entry(desc.OutputPadding, 5),
         "dims": lambda: dims(),
+        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount - 2,
         "anyIsOutputSizesEntry": lambda: f.some(
             entry(desc.OutputTensor.Sizes, v0 + 2) - entry(desc.OutputPadding, v0)
             < entry(desc.OutputTensor.Sizes, v0 + 2)
             for v0 in range(desc.InputTensor.DimensionCount - 2)
         ),
+        "inputDimensionCount2": lambda: desc.InputTensor.DimensionCount - 2,
         "anyIsOutputSizesEntry2": lambda: f.some(
             entry(desc.OutputTensor.Sizes, v0 + 2) - entry(desc.OutputPadding, v0)
             < entry(desc.OutputTensor.Sizes, v0 + 2)
@@ -252,7 +254,9 @@ SHADER = Shader(
     ),
     bounds=(
         ("dims", "DIMS"),
+        ("inputDimensionCount", "INPUT_DIMENSION_COUNT"),
         ("anyIsOutputSizesEntry", "ANY_IS_OUTPUT_SIZES_ENTRY"),
+        ("inputDimensionCount2", "INPUT_DIMENSION_COUNT2"),
         ("anyIsOutputSizesEntry2", "ANY_IS_OUTPUT_SIZES_ENTRY2"),
     ),
     limited=(),

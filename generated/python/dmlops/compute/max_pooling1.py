@@ -96,8 +96,8 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
-        "dimensionCount": lambda: desc.DimensionCount,
         "dims": lambda: dims(),
+        "dimensionCount": lambda: desc.DimensionCount,
         "sliding.places": lambda: tuple(d for d in range(2)),
         "sliding.sizes": lambda: desc.WindowSize,
         "sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
@@ -139,10 +139,10 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "dimensionCount"),
     ),
     bounds=(
         ("dims", "DIMS"),
+        ("dimensionCount", "DIMENSION_COUNT"),
     ),
     limited=('InputTensor',),
     held=(),

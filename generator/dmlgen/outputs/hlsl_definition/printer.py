@@ -59,7 +59,9 @@ class ShaderPrinter(LoopPrinter):
 
     def made(self, name: str, node: ir.Expr) -> str:
         """The same of what is made of a fold, for many elements at once: whether something is so anywhere is
-        a macro, so that shaders have no code for what is so nowhere."""
+        a macro, so that shaders have no code for what is so nowhere, and so is what bounds lists."""
+        for bound in dict.fromkeys(bounds_of_lists([node])):
+            self.constants.add_bound(bound)
         for part in ir.walk(node):
             if isinstance(part, ir.Reduce) and part.type == ir.BOOL and is_constant(part):
                 self.constants.add_bound(part)

@@ -163,7 +163,7 @@ def tell_vectors(out: Planning, told: Definition, shader: DefinitionShader, foun
             out.define(f"{tensor.macro}_VECTOR", found.vector if is_packed else 1)
             if shader.rows.read >> place & 1 == 1:
                 is_one = all(loop.strides[place + 1] == 0 for loop in found.reduced)
-                out.define(f"{tensor.macro}_OF_ROW", int(is_one))
+                out.define(f"{tensor.macro}_SINGLE", int(is_one))
 
 
 def of_tensors(loops: Loops) -> Dimensions:

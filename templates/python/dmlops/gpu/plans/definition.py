@@ -210,13 +210,14 @@ class DefinitionParams(NamedTuple):
     lists: Lists
     "which fill two vectors each"
     activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not lie in two vectors"
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements to write"
     first: int
     "the number of the first one"
     groupColumns: int
     "thread groups along x"
-    elements: Words
     scalars: Words
 
 
@@ -466,10 +467,10 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                     dimensions([Loop(size, []) for size in shape]),
                     known.lists,
                     known.activations,
+                    told.elements,
                     count,
                     step * count,
                     groups.columns,
-                    told.elements,
                     known.scalars,
                 )
                 out.dispatch(params, groups, waits)
