@@ -88,6 +88,7 @@ EXACT: dict[str, Callable[..., Any]] = {
 ON_BITS = {"Sqrt", "Divide", "Fmod", "Max", "Min"}  # right for subnormals on any device
 PREDICATES: dict[str, Callable[..., Any]] = {"IsNan": np.isnan, "IsInfinity": np.isinf}
 PUBLIC = [*APPROXIMATIONS, *EXACT, *PREDICATES]
+SHIFTED = "ExpShifted"  # for floats alone, which are not above 0
 BINARY = {"Pow", "Atan2", "Divide", "Fmod", "FloorMod", "Max", "Min"}
 
 
@@ -432,6 +433,20 @@ def test_errors_over_all_bit_patterns(device: Any, name: str) -> None:
     assert errors[worst] <= function.float_bound, x[compared][worst]
 
 
+def test_shifted_exponential(device: Any) -> None:
+    """Evenly over all bit patterns of numbers up to 0, and what is not finite."""
+    patterns = np.linspace(0x80000000, 0xFF800000, 1 << 18).astype(np.uint32)
+    x = np.append(patterns.view(np.float32), np.float32([0, -np.inf, np.inf, np.nan]))
+    found = evaluate(device, SHIFTED, x)
+    assert np.array_equal(found[-4:], np.float32([1, 0, np.inf, np.nan]), equal_nan=True)
+    x, found = x[:-4], found[:-4]
+    exact = np.exp(x.astype(np.float64))
+    compared = exact >= max(smallest_compared(device, "float"), float(np.finfo(np.float32).tiny))
+    _, exponents = np.frexp(exact[compared])
+    assert np.max(np.abs(found[compared] - exact[compared]) / np.exp2(exponents - 24.0)) <= 1.75
+    assert np.all(found[~compared] <= 1e-30)
+
+
 CONVENTIONAL = [
     (folder, path.stem) for folder in (FUNCTIONS, HALVES) for path in sorted(folder.glob("*.hlsl"))
 ]
@@ -447,7 +462,7 @@ def test_conventions(folder: Path, name: str) -> None:
     code = re.sub(r"//.*", "", body)
     known = {path.stem for path in FUNCTIONS.glob("*.hlsl")} - {name}
     assert needs(name, folder) == sorted(set(re.findall(r"\b(\w+)\(", code)) & known)
-    assert any(name in closure(public) for public in PUBLIC), "no tested function needs it"
+    assert any(name in closure(public) for public in (*PUBLIC, SHIFTED)), "no tested function needs it"
     if folder == HALVES:
         assert not re.search(r"\b(double|if|for|precise)\b", code)
     elif name in PUBLIC:
