@@ -197,7 +197,7 @@ float ExpFused(float high, float low)
 }
 
 // e^x of elements less the greatest of their set, so that x is above 0 only where that is infinite. Like Exp without
-// its care, which costs softmax of short rows a fifth. Error at most 1.65 ulp where the device fuses nothing, as measured.
+// its care, which costs softmax of short rows a fifth. Error at most 1.65 ulp where nothing is fused, as measured.
 float ExpShifted(float x)
 {
     const bool isLow = x < -112.0f, isHigh = x > 89.0f;

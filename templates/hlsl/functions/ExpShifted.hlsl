@@ -1,5 +1,5 @@
 // e^x of elements less the greatest of their set, so that x is above 0 only where that is infinite. Like Exp without
-// its care, which costs softmax of short rows a fifth. Error at most 1.65 ulp where the device fuses nothing, as measured.
+// its care, which costs softmax of short rows a fifth. Error at most 1.65 ulp where nothing is fused, as measured.
 // needs: ExpFused FromBits
 
 float ExpShifted(float x)
