@@ -93,7 +93,7 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   RANK       dimensions of what is written, in passes before 1, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
