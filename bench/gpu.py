@@ -448,12 +448,133 @@ def normalizations() -> Iterator[Case]:
             yield attention(batches, tokens, 12, data_type)
 
 
+def of_bytes() -> Iterator[Case]:
+    """Products of integers of 8 bits; torch convolves no such, but floats."""
+
+    def case(
+        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
+    ) -> Case:
+        *inputs, _ = tensors
+
+        def arrays() -> dict[str, np.ndarray]:
+            rng = np.random.default_rng(0)
+            return {key: rng.integers(-128, 128, tensors[key]["Sizes"], np.int8) for key in inputs}
+
+        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
+
+    def product(size: int, turned: bool = False) -> Case:
+        return case(
+            f"product {size}{' turned' if turned else ''} int8", "MATRIX_MULTIPLY_INTEGER",
+            {
+                "ATensor": tensor((size, size), "int8"),
+                "BTensor": tensor((size, size), "int8", (1, size) if turned else None),
+                "OutputTensor": tensor((size, size), "int32"),
+            },
+            lambda torch, a, b: torch._int_mm(a, b),
+        )  # fmt: skip
+
+    def convolution(channels: int, size: int, filters: int, window: int, images: int = 32) -> Case:
+        shown = "" if images == 32 else f" {images}"
+        return case(
+            f"convolution {window}x{window} {channels}-{filters} {size}x{size}{shown} int8",
+            "CONVOLUTION_INTEGER",
+            {
+                "InputTensor": tensor((images, channels, size, size), "int8"),
+                "FilterTensor": tensor((filters, channels, window, window), "int8"),
+                "OutputTensor": tensor((images, filters, size, size), "int32"),
+            },
+            lambda torch, x, w: torch.nn.functional.conv2d(
+                x.float(), w.float(), None, 1, window // 2
+            ).int(),
+            Strides=[1, 1], Dilations=[1, 1], StartPadding=[window // 2] * 2, EndPadding=[window // 2] * 2,
+            GroupCount=1,
+        )  # fmt: skip
+
+    yield product(64)
+    yield convolution(16, 14, 32, 3, images=1)
+    for size in (1024, 4096):
+        yield product(size)
+        yield product(size, turned=True)
+    yield convolution(64, 56, 256, 1)
+    yield convolution(64, 56, 64, 3)
+    yield convolution(256, 14, 256, 3)
+
+
+def images() -> Iterator[Case]:
+    """Pictures of twice the size, and gradients of poolings."""
+
+    def case(
+        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
+    ) -> Case:
+        *inputs, _ = tensors
+
+        def arrays() -> dict[str, np.ndarray]:
+            return {
+                key: uniform(tensors[key]["Sizes"], tensors[key]["DataType"].lower(), seed)
+                for seed, key in enumerate(inputs)
+            }
+
+        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
+
+    def resampling(mode: str, sizes: tuple[int, int, int, int], data_type: str) -> Case:
+        return case(
+            f"{mode} {'x'.join(map(str, sizes))} {data_type}", "RESAMPLE",
+            {
+                "InputTensor": tensor(sizes, data_type),
+                "OutputTensor": tensor((*sizes[:2], 2 * sizes[2], 2 * sizes[3]), data_type),
+            },
+            lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=2, mode=mode),
+            InterpolationMode="LINEAR" if mode == "bilinear" else "NEAREST_NEIGHBOR",
+            Scales=[1.0, 1.0, 2.0, 2.0],
+        )  # fmt: skip
+
+    def gradient(
+        kind: str, count: int, channels: int, size: int, window: int, stride: int, data_type: str
+    ) -> Case:
+        padding = 0 if stride == window else window // 2
+        result = (size + 2 * padding - window) // stride + 1
+        whole = tensor((count, channels, size, size), data_type)
+        gradients = {"InputGradientTensor": tensor((count, channels, result, result), data_type)}
+        places = (window, window), (stride, stride), (padding, padding)
+
+        def of_average(torch: Any, g: Any) -> Any:
+            x = torch.empty(whole["Sizes"], dtype=g.dtype, device=g.device)
+            return torch.ops.aten.avg_pool2d_backward(g, x, *places, False, True, None)
+
+        def of_greatest(torch: Any, x: Any, g: Any) -> Any:
+            given = *places, (1, 1), False
+            chosen = torch.ops.aten.max_pool2d_with_indices(x, *given)[1]
+            return torch.ops.aten.max_pool2d_with_indices_backward(g, x, *given, chosen)
+
+        is_average, shown = kind == "AVERAGE", f"{window}x{window}/{stride} {count}x{channels} {size}x{size}"
+        return case(
+            f"{kind.lower()} gradient {shown} {data_type}",
+            f"{kind}_POOLING_GRAD",
+            ({} if is_average else {"InputTensor": whole}) | gradients | {"OutputGradientTensor": whole},
+            of_average if is_average else of_greatest,
+            Strides=[stride] * 2, WindowSize=[window] * 2, StartPadding=[padding] * 2,
+            EndPadding=[padding] * 2, **({"IncludePadding": True} if is_average else {"Dilations": [1, 1]}),
+        )  # fmt: skip
+
+    for data_type in ("float32", "float16"):
+        for mode in ("bilinear", "nearest"):
+            yield resampling(mode, (1, 16, 14, 14), data_type)
+            yield resampling(mode, (1, 3, 1080, 1920), data_type)
+            yield resampling(mode, (32, 64, 56, 56), data_type)
+        for kind in ("AVERAGE", "MAX"):
+            yield gradient(kind, 1, 16, 14, 3, 2, data_type)
+            yield gradient(kind, 32, 64, 112, 3, 2, data_type)
+            yield gradient(kind, 32, 256, 28, 2, 2, data_type)
+
+
 def cases() -> Iterator[Case]:
     yield from gathers()
     yield from others()
     yield from others(SMALL)
     yield from products()
     yield from normalizations()
+    yield from of_bytes()
+    yield from images()
 
 
 def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:

@@ -1791,7 +1791,7 @@ void AddParts(uint item)
     float total = 0;
     for (uint part = 0; part < parts; part++)
         total += asfloat(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
-    outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+    StoreOutput(OffsetOf(at), Finished(at, total));
 }
 #endif
 
@@ -1980,6 +1980,7 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
     return total;
 }
 #endif
+
 #endif
 #if PASS == 2 && MATRIX_UNITS
 
@@ -2540,7 +2541,7 @@ void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, ou
             next[i] = (RightVector)inputTensor[(offset + k * rightDepthStep) / RIGHT_VECTOR];
 #else
         if (isInside && product + k < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+            next[i] = (RightVector)inputTensor[(offset) / RIGHT_VECTOR];
         [unroll]
         for (uint n = 0; n < NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS; n++)
             step = After(step);
@@ -2587,6 +2588,16 @@ void GoOn(inout List at)
         }
 }
 
+// Stores elements that are neighbours in memory
+void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
+{
+    OutputBuffer some;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+        some[e] = (OUTPUT_STORED)elements[e];
+    outputTensor[offset / OUTPUT_VECTOR] = some;
+}
+
 // Stores what threads have of some neighbouring columns: the elements, or parts of their sums
 void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][OUTPUT_VECTOR])
 {
@@ -2602,7 +2613,8 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
             scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
     }
 #else
-    // One column at a time, which takes few registers; sums give way to elements.
+    // One column at a time, which takes few registers.
+    OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
     List at = PlaceOf(number, 0, x);
     const int firstRow = at.entries[ROW_AXIS];
     const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
@@ -2613,7 +2625,7 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
         for (i = 0; i < THREAD_ROWS; i++)
         {
             at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
-            totals[i][e] = (float)Finished(at, totals[i][e]);
+            elements[i][e] = Finished(at, totals[i][e]);
         }
         GoOn(at);
     }
@@ -2621,12 +2633,8 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     for (i = 0; i < THREAD_ROWS; i++)
     {
         const uint y = top + i / 4 * 16 + i % 4;
-        vector<float, OUTPUT_VECTOR> elements;
-        [unroll]
-        for (uint n = 0; n < OUTPUT_VECTOR; n++)
-            elements[n] = totals[i][n];
         if (y < matrixRows)
-            outputTensor[(offset + y * step) / OUTPUT_VECTOR] = (OutputBuffer)elements;
+            StoreVector(offset + y * step, elements[i]);
     }
 #endif
 }

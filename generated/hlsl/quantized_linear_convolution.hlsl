@@ -12,6 +12,24 @@
 //
 //   PASS       what is written:
 //              0 OutputTensor
+//              1 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
+//              2 OutputTensor from these parts
+// In passes from 1 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
+// FilterTensor and InputTensor:
+//   ROW_AXIS   the dimension of the output that counts their rows
+//   WINDOW_RANK  dimensions of the window
+//   WINDOW_AXIS  the dimension of the output along which the first of them goes
+//   WHOLE_TAPS  1 if a tile's products are all at one place of the window, else 0
+//   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
+//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
+//   TILE_ROWS  rows of a tile, which a group works out
+//   TILE_COLUMNS  its columns
+//   TILE_DEPTH  products that are added to each of its elements at once
+//   THREAD_ROWS  rows of a tile that a thread works out, in fours
+//   THREAD_COLUMNS  its columns of these, in fours
+//   TILES_WALKED  rows of tiles that are walked together
+//   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or FILTER or FILTER_SCALE or FILTER_ZERO_POINT or BIAS or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -36,21 +54,31 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
-//   RANK       dimensions of what is written, 1 or more
+//   RANK       dimensions of what is written, in passes before 1, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+typedef FILTER_STORED LeftBuffer;
+typedef INPUT_STORED RightBuffer;
+#if PASS >= 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+typedef uint ScratchBuffer;
+
+[[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_SCALE_STORED> inputScaleTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<INPUT_ZERO_POINT_STORED> inputZeroPointTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<FILTER_STORED> filterTensor : register(t3);
+[[vk::binding(3, 0)]] StructuredBuffer<LeftBuffer> filterTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<FILTER_SCALE_STORED> filterScaleTensor : register(t4);
 [[vk::binding(5, 0)]] StructuredBuffer<FILTER_ZERO_POINT_STORED> filterZeroPointTensor : register(t5);
 [[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(t7);
 [[vk::binding(8, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t8);
-[[vk::binding(9, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(9, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+[[vk::binding(10, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -59,8 +87,71 @@ struct Dimension
     uint shift;
 };
 
-[[vk::binding(10, 0)]] cbuffer Params : register(b0)
+[[vk::binding(11, 0)]] cbuffer Params : register(b0)
 {
+#if PASS >= 1
+    int4 sizes[2];
+    int4 leftSteps[2];
+    int4 rightSteps[2];
+    int4 windowSizes[2];
+    int4 windowFirst[2];
+    int4 windowSteps[2];
+    int4 windowTaps[2];
+    int4 windowLimits[2];
+    int4 windowStrides[2];
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 inputScaleSizes[2];
+    int4 inputScaleStrides[2];
+    int4 inputZeroPointSizes[2];
+    int4 inputZeroPointStrides[2];
+    int4 filterSizes[2];
+    int4 filterStrides[2];
+    int4 filterScaleSizes[2];
+    int4 filterScaleStrides[2];
+    int4 filterZeroPointSizes[2];
+    int4 filterZeroPointStrides[2];
+    int4 biasSizes[2];
+    int4 biasStrides[2];
+    int4 outputScaleSizes[2];
+    int4 outputScaleStrides[2];
+    int4 outputZeroPointSizes[2];
+    int4 outputZeroPointStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 groupCount[2];
+    int4 groupCount2[2];
+    int4 strides[2];
+    int4 dilations[2];
+    int4 startPadding[2];
+    int4 inputSizes2[2];
+    int4 window[2];
+    int4 number[2];
+    int4 number2[2];
+    int4 number3[2];
+    int4 number4[2];
+    int rank;  // entries of sizes
+    uint matrices;
+    uint matrixRows;
+    uint matrixColumns;
+    uint matrixDepth;  // products of a sum
+    uint leftDepthStep;  // from one product to the next
+    uint rightDepthStep;
+    uint partDepth;  // products of a part of a sum
+    uint parts;
+    uint tilesDown;  // of a matrix
+    uint tilesAcross;
+    uint groupColumns;  // thread groups along x
+    int channelAxis;
+    int inputs;
+    int channelAxis2;
+    int min_;
+    int min_2;
+    uint channels;
+    uint taps;
+    uint leftFirst;
+    uint leftTapStep;
+#else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
@@ -89,12 +180,19 @@ struct Dimension
     int4 startPadding[2];
     int4 inputSizes2[2];
     int4 window[2];
+    int4 number[2];
+    int4 number2[2];
+    int4 number3[2];
+    int4 number4[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int channelAxis;
     int inputs;
     int channelAxis2;
+    int min_;
+    int min_2;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -982,6 +1080,592 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput((RoundEven(Divide(x, scale)) + Convert(point_, (REAL_VALUE)0)));
 }
 
+List Entries9(List at)
+{
+    List result = (List)0;
+    result.length = BIAS_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < BIAS_SIZES_LENGTH; v0++)
+        result.entries[v0] = (((v0 == 1) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), v0) != 1)) ? Entry(at, 1) : 0);
+    return result;
+}
+
+int Chosen(List at)
+{
+    if ((BIAS_PRESENT != 0))
+    {
+        return (int)ReadBias(Entries9(at));
+    }
+    return 0;
+}
+
+List Entries10(List at)
+{
+    List result = (List)0;
+    result.length = FILTER_SCALE_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < FILTER_SCALE_SIZES_LENGTH; v0++)
+        result.entries[v0] = (((v0 == min_) && (Entry(ListOf(filterScaleSizes[0], filterScaleSizes[1], FILTER_SCALE_SIZES_LENGTH), v0) != 1)) ? Entry(at, 1) : 0);
+    return result;
+}
+
+int Chosen2()
+{
+    if ((OUTPUT_ZERO_POINT_PRESENT != 0))
+    {
+        return (int)ReadOutputZeroPoint(ListOf(number3[0], number3[1], NUMBER3_LENGTH));
+    }
+    return 0;
+}
+
+List Entries11(List at)
+{
+    List result = (List)0;
+    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
+        result.entries[v2] = (((v2 == min_2) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1)) ? Entry(at, 1) : 0);
+    return result;
+}
+
+int Chosen3(List at)
+{
+    if ((FILTER_ZERO_POINT_PRESENT != 0))
+    {
+        return (int)ReadFilterZeroPoint(Entries11(at));
+    }
+    return 0;
+}
+
+int Chosen4()
+{
+    if ((INPUT_ZERO_POINT_PRESENT != 0))
+    {
+        return (int)ReadInputZeroPoint(ListOf(number4[0], number4[1], NUMBER4_LENGTH));
+    }
+    return 0;
+}
+
+#if PASS >= 1
+// So many products of differences of bytes, each below 2^16, add up to a float exactly.
+static const uint EXACT_PRODUCTS = 256;
+
+// The coordinate of an element
+List PlaceOf(uint number, uint y, uint x)
+{
+    List at = (List)0;
+    at.length = rank;
+    uint rest = x;
+    [unroll]
+    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    {
+        const uint size = (uint)sizes[d / 4][d % 4];
+        const uint above = d > 0 ? rest / size : 0;
+        at.entries[d] = (int)(rest - above * size);
+        rest = above;
+    }
+    at.entries[ROW_AXIS] = (int)(number * matrixRows + y);
+    return at;
+}
+
+// An element, made of its sum
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)(int)QuantizeOutput((RoundEven(Divide(((Convert((total + (Chosen(at))), (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))) * (REAL_VALUE)ReadFilterScale(Entries10(at))), (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))) + Convert(Chosen2(), (REAL_VALUE)0)));
+}
+
+uint OffsetOf(List at)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    return offset;
+}
+
+// Where a part of a sum lies in scratch
+uint PartOf(uint part, uint number, uint y, uint x)
+{
+    return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
+}
+
+#if PASS == 2
+// The last pass: a thread adds up the parts of one sum, in order
+void AddParts(uint item)
+{
+    if (item >= matrices * matrixRows * matrixColumns)
+        return;
+    const uint column = item % matrixColumns;
+    const uint above = item / matrixColumns;  // rows before
+    const uint number = above / matrixRows;
+    const List at = PlaceOf(number, above - number * matrixRows, column);
+    int total = 0;
+    for (uint part = 0; part < parts; part++)
+        total += asint(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
+    StoreOutput(OffsetOf(at), Finished(at, total));
+}
+#endif
+
+// Where the window lies on the right factor for one column: its first coordinates, and the offset without them
+struct Pixel
+{
+    uint base;
+    int first[WINDOW_RANK];
+    bool isThere;
+};
+
+Pixel PixelOf(uint number, uint x)
+{
+    const List at = PlaceOf(number, 0, x);
+    Pixel pixel;
+    pixel.isThere = x < matrixColumns;
+    pixel.base = number * channels * rightDepthStep;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
+    [unroll]
+    for (int e = 0; e < WINDOW_RANK; e++)
+        pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+    return pixel;
+}
+
+// A product: its place of the window, and the channel
+struct Step
+{
+    uint tap[WINDOW_RANK];
+    uint channel;
+};
+
+Step StepAt(uint tap, uint channel)
+{
+    Step step;
+    step.channel = channel;
+    [unroll]
+    for (int d = WINDOW_RANK - 1; d >= 0; d--)
+    {
+        const uint above = d > 0 ? tap / (uint)windowSizes[d / 4][d % 4] : 0;
+        step.tap[d] = tap - above * (uint)windowSizes[d / 4][d % 4];
+        tap = above;
+    }
+    return step;
+}
+
+// Goes on to the next place of the window if `carry` is 1; 1 if that is the first one again
+uint GoToNextTap(inout Step step, uint carry)
+{
+    [unroll]
+    for (int d = WINDOW_RANK - 1; d >= 0; d--)
+    {
+        step.tap[d] += carry;
+        carry = step.tap[d] == (uint)windowSizes[d / 4][d % 4] ? 1 : 0;
+        step.tap[d] = carry != 0 ? 0 : step.tap[d];
+    }
+    return carry;
+}
+
+// The next product's step: the next channel, or the first one at the next place of the window
+Step After(Step step)
+{
+    step.channel++;
+    const uint carry = step.channel == channels ? 1 : 0;
+    step.channel = carry != 0 ? 0 : step.channel;
+    GoToNextTap(step, carry);
+    return step;
+}
+
+// The offset of the right factor for a product; whether there is one
+uint Reached(Pixel pixel, Step step, out bool isInside)
+{
+    uint offset = pixel.base + step.channel * rightDepthStep;
+    isInside = pixel.isThere;
+    [unroll]
+    for (int d = 0; d < WINDOW_RANK; d++)
+    {
+        const int place = pixel.first[d] + (int)step.tap[d] * windowTaps[d / 4][d % 4];
+        isInside = isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
+        offset += (uint)place * (uint)windowStrides[d / 4][d % 4];
+    }
+    return offset;
+}
+
+// The place of the window and the channel of a product, in a tile that begins with another one. Where each tile has one place
+// only, these take turns with the same channels, so that what one tile has read is near for the next.
+uint2 StepOf(uint begin, uint product)
+{
+#if WHOLE_TAPS
+    const uint tile = begin / TILE_DEPTH;
+    const uint slice = tile / taps;
+    return uint2(tile - slice * taps, slice * TILE_DEPTH + product - begin);
+#else
+    const uint tap = product / channels;
+    return uint2(tap, product - tap * channels);
+#endif
+}
+
+// Where the left factor begins for a group of channels
+uint LeftFirst(uint number)
+{
+    return leftFirst + number * matrixRows * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+}
+
+
+#endif
+#if PASS == 1
+
+typedef vector<float, LEFT_VECTOR> LeftVector;
+static const uint leftLines = TILE_ROWS;
+static const uint leftPitch = leftLines / 4 + 1;  // one more, against bank conflicts
+static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
+static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 LeftPlace(uint number)
+{
+#if LEFT_ALONG
+    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
+#else
+    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
+#endif
+}
+
+groupshared float leftLess[TILE_ROWS];
+
+LeftVector LeftFrom(uint offset, uint first)
+{
+    const uint word = filterTensor[offset / 4] >> (offset % 4 * 8);  // a vector lies in one
+    LeftVector elements;
+    [unroll]
+    for (uint e = 0; e < LEFT_VECTOR; e++)
+        elements[e] = (float)((FILTER_VALUE)(word << (24 - e * 8)) >> 24) - leftLess[first + (LEFT_ALONG ? 0 : e)];
+    return elements;
+}
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number) + uint2(first, product);
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
+        {
+            const uint2 from = StepOf(product, place.y);
+            next[i] = LeftFrom(base + place.x * step + from.x * leftTapStep + from.y * leftDepthStep, place.x - first);
+        }
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftEach])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number);
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+        {
+#if LEFT_ALONG
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif LEFT_VECTOR == 4
+            leftTile[place.y * leftPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+typedef vector<float, RIGHT_VECTOR> RightVector;
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightPitch = rightLines / 4 + 1;  // one more, against bank conflicts
+static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
+static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 rightTile[TILE_DEPTH * rightPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 RightPlace(uint number)
+{
+#if RIGHT_ALONG
+    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
+#else
+    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
+#endif
+}
+
+groupshared float rightLess[TILE_COLUMNS];
+
+RightVector RightFrom(uint offset, uint first)
+{
+    const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);  // a vector lies in one
+    RightVector elements;
+    [unroll]
+    for (uint e = 0; e < RIGHT_VECTOR; e++)
+        elements[e] = (float)((INPUT_VALUE)(word << (24 - e * 8)) >> 24) - rightLess[first + (RIGHT_ALONG ? 0 : e)];
+    return elements;
+}
+
+// A thread gathers elements of one column, or of neighbours in memory, zeros outside. Channels of one place of the window lie at
+// even steps.
+void FetchRight(uint thread, Pixel pixel, uint first, uint product, uint end, out RightVector next[rightEach])
+{
+    const uint2 begin = StepOf(product, product + (WHOLE_TAPS ? 0 : RightPlace(thread).y));
+    Step step = StepAt(begin.x, begin.y);
+    bool isInside;
+    uint offset = Reached(pixel, step, isInside);
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint k = RightPlace(thread + i * NUM_THREADS).y;
+        next[i] = (RightVector)0;
+#if WHOLE_TAPS
+        if (isInside && product < end)
+            next[i] = RightFrom(offset + k * rightDepthStep, RightPlace(thread).x);
+#else
+        if (isInside && product + k < end)
+            next[i] = RightFrom(offset, RightPlace(thread).x);
+        [unroll]
+        for (uint n = 0; n < NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS; n++)
+            step = After(step);
+        offset = Reached(pixel, step, isInside);
+#endif
+    }
+}
+
+void PutRight(uint thread, RightVector next[rightEach])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = RightPlace(number);
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+        {
+#if RIGHT_ALONG
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif RIGHT_VECTOR == 4
+            rightTile[place.y * rightPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+// Goes to the next column
+void GoOn(inout List at)
+{
+    int carry = 1;
+    [unroll]
+    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+        if (d != ROW_AXIS)
+        {
+            at.entries[d] += carry;
+            carry = at.entries[d] == sizes[d / 4][d % 4] ? 1 : 0;
+            at.entries[d] = carry != 0 ? 0 : at.entries[d];
+        }
+}
+
+// Stores elements that are neighbours in memory
+void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
+{
+#if OUTPUT_BITS < 16 && OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint b = 0; b < OUTPUT_VECTOR; b++)
+        word |= ((uint)elements[b] & 0xff) << (8 * b);
+    outputTensor[offset / 4] = word;
+#else
+    OutputBuffer some;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+        some[e] = (OUTPUT_STORED)elements[e];
+    outputTensor[offset / OUTPUT_VECTOR] = some;
+#endif
+}
+
+// Stores what threads have of some neighbouring columns: the elements, or parts of their sums
+void StoreColumns(uint part, uint number, uint top, uint x, int totals[THREAD_ROWS][OUTPUT_VECTOR])
+{
+    if (x >= matrixColumns)
+        return;
+    uint i;
+#if IN_PARTS
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i++)
+    {
+        const uint y = top + i / 4 * 16 + i % 4;
+        if (y < matrixRows)
+            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
+    }
+#else
+    // One column at a time, which takes few registers.
+    OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
+    List at = PlaceOf(number, 0, x);
+    const int firstRow = at.entries[ROW_AXIS];
+    const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        [unroll]
+        for (i = 0; i < THREAD_ROWS; i++)
+        {
+            at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
+            elements[i][e] = Finished(at, totals[i][e]);
+        }
+        GoOn(at);
+    }
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i++)
+    {
+        const uint y = top + i / 4 * 16 + i % 4;
+        if (y < matrixRows)
+            StoreVector(offset + y * step, elements[i]);
+    }
+#endif
+}
+
+// What is subtracted from bytes
+int LeftLess(List at)
+{
+    return (int)(Chosen3(at));
+}
+
+int RightLess(List at)
+{
+    return (int)(Chosen4());
+}
+
+// A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
+// A tile of the factors passes through registers into group memory, and the next is read while this one is used.
+void Contract(uint item, uint thread)
+{
+    const uint tileCount = tilesDown * tilesAcross;
+    if (item >= tileCount * matrices * parts)
+        return;
+    const uint tile = item % tileCount;
+    const uint number = item / tileCount % matrices;
+    const uint part = item / tileCount / matrices;
+
+    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    const uint span = TILES_WALKED * tilesAcross;
+    const uint firstDown = tile / span * TILES_WALKED;
+    const uint high = min(tilesDown - firstDown, TILES_WALKED);
+    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
+    const uint left = tile % span / high * TILE_COLUMNS;
+
+    const uint leftBase = LeftFirst(number);
+
+    const Pixel rightBase = PixelOf(number, left + thread * RIGHT_VECTOR % TILE_COLUMNS);
+
+    uint n;
+    for (n = thread; n < TILE_ROWS; n += NUM_THREADS)
+        leftLess[n] = (float)LeftLess(PlaceOf(number, top + n, 0));
+    for (n = thread; n < TILE_COLUMNS; n += NUM_THREADS)
+        rightLess[n] = (float)RightLess(PlaceOf(number, 0, left + n));
+    GroupMemoryBarrierWithGroupSync();
+
+    const uint wave = thread / 32, lane = thread % 32;
+    const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
+    const uint rowFour = wave / wavesAcross * THREAD_ROWS + lane / 16 * 2 + lane % 2;
+    const uint columnFour = wave % wavesAcross * (2 * THREAD_COLUMNS) + lane / 2 % 8;
+    float4 totals[THREAD_ROWS][THREAD_COLUMNS / 4];
+    int4 sums[THREAD_ROWS][THREAD_COLUMNS / 4];  // of totals, which are exact for EXACT_PRODUCTS
+    {
+        [unroll]
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
+            {
+                totals[i][j] = float4(0, 0, 0, 0);
+                sums[i][j] = int4(0, 0, 0, 0);
+            }
+    }
+
+    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    LeftVector nextLeft[leftEach];
+    RightVector nextRight[rightEach];
+    FetchLeft(thread, leftBase, top, begin, end, nextLeft);
+    FetchRight(thread, rightBase, left, begin, end, nextRight);
+    PutLeft(thread, nextLeft);
+    PutRight(thread, nextRight);
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    {
+        FetchLeft(thread, leftBase, top, product, end, nextLeft);
+        FetchRight(thread, rightBase, left, product, end, nextRight);
+        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // the next values are read while these are used
+        [unroll]
+        for (uint k = 0; k <= TILE_DEPTH; k++)
+        {
+            uint i, j;
+            if (k < TILE_DEPTH)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS / 4; i++)
+                    a[k % 2][i] = leftTile[k * leftPitch + rowFour + i * 4];
+                [unroll]
+                for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                    b[k % 2][j] = rightTile[k * rightPitch + columnFour + j * 8];
+            }
+            if (k > 0)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS; i++)
+                    [unroll]
+                    for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                        totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
+            }
+        }
+        if ((product - begin) % EXACT_PRODUCTS == 0 || product >= end)
+        {
+            [unroll]
+            for (uint i = 0; i < THREAD_ROWS; i++)
+                [unroll]
+                for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
+                {
+                    sums[i][j] += (int4)totals[i][j];
+                    totals[i][j] = float4(0, 0, 0, 0);
+                }
+        }
+        if (product >= end)
+            break;
+        GroupMemoryBarrierWithGroupSync();
+        PutLeft(thread, nextLeft);
+        PutRight(thread, nextRight);
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    [unroll]
+    for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
+    {
+        int some[THREAD_ROWS][OUTPUT_VECTOR];
+        [unroll]
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint e = 0; e < OUTPUT_VECTOR; e++)
+                some[i][e] = sums[i][c / 4][c % 4 + e];
+        StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
+    }
+}
+#endif
+
+#if PASS < 1
 // The coordinate of an element
 List Numbered(uint number)
 {
@@ -995,15 +1679,22 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 1
+    Contract(group.y * groupColumns + group.x, thread);
+#elif PASS == 2
+    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)Coded(((Convert(((int64_t)Exact(at) + (int64_t)Zero3(1, Entry(at, 1))), (REAL_VALUE)0) * Pick4(0, 0)) * Pick5(channelAxis2, Entry(at, 1))), Pick6(0, 0), Zero4(0, 0)));
+#endif
 #endif
 }

@@ -12,6 +12,22 @@
 //
 //   PASS       what is written:
 //              0 OutputTensor
+//              1 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
+//              2 OutputTensor from these parts
+// In passes from 1 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
+// ATensor and BTensor:
+//   ROW_AXIS   the dimension of the output that counts their rows
+//   COLUMN_AXIS  the one that counts their columns
+//   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
+//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
+//   TILE_ROWS  rows of a tile, which a group works out
+//   TILE_COLUMNS  its columns
+//   TILE_DEPTH  products that are added to each of its elements at once
+//   THREAD_ROWS  rows of a tile that a thread works out, in fours
+//   THREAD_COLUMNS  its columns of these, in fours
+//   TILES_WALKED  rows of tiles that are walked together
+//   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -34,20 +50,30 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
-//   RANK       dimensions of what is written, 1 or more
+//   RANK       dimensions of what is written, in passes before 1, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<A_STORED> aTensor : register(t0);
+typedef A_STORED LeftBuffer;
+typedef B_STORED RightBuffer;
+#if PASS >= 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+typedef uint ScratchBuffer;
+
+[[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ASCALE_STORED> aScaleTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<AZERO_POINT_STORED> aZeroPointTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<B_STORED> bTensor : register(t3);
+[[vk::binding(3, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<BSCALE_STORED> bScaleTensor : register(t4);
 [[vk::binding(5, 0)]] StructuredBuffer<BZERO_POINT_STORED> bZeroPointTensor : register(t5);
 [[vk::binding(6, 0)]] StructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t7);
-[[vk::binding(8, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(8, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+[[vk::binding(9, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -56,8 +82,60 @@ struct Dimension
     uint shift;
 };
 
-[[vk::binding(9, 0)]] cbuffer Params : register(b0)
+[[vk::binding(10, 0)]] cbuffer Params : register(b0)
 {
+#if PASS >= 1
+    int4 sizes[2];
+    int4 leftSteps[2];
+    int4 rightSteps[2];
+    int4 aSizes[2];
+    int4 aStrides[2];
+    int4 aScaleSizes[2];
+    int4 aScaleStrides[2];
+    int4 aZeroPointSizes[2];
+    int4 aZeroPointStrides[2];
+    int4 bSizes[2];
+    int4 bStrides[2];
+    int4 bScaleSizes[2];
+    int4 bScaleStrides[2];
+    int4 bZeroPointSizes[2];
+    int4 bZeroPointStrides[2];
+    int4 outputScaleSizes[2];
+    int4 outputScaleStrides[2];
+    int4 outputZeroPointSizes[2];
+    int4 outputZeroPointStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int rank;  // entries of sizes
+    uint matrices;
+    uint matrixRows;
+    uint matrixColumns;
+    uint matrixDepth;  // products of a sum
+    uint leftDepthStep;  // from one product to the next
+    uint rightDepthStep;
+    uint partDepth;  // products of a part of a sum
+    uint parts;
+    uint tilesDown;  // of a matrix
+    uint tilesAcross;
+    uint groupColumns;  // thread groups along x
+    int r;
+    int rowAxis;
+    int r2;
+    int columnAxis;
+    int k2;
+    int rowAxis2;
+    int columnAxis2;
+    int rowAxis3;
+    int rowAxis4;
+    int outputDimensionCount;
+    int max_;
+    int outputDimensionCount2;
+    int bScaleDimensionCount;
+    int max_2;
+    int max_3;
+    int max_4;
+    int bZeroPointDimensionCount;
+#else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 aSizes[2];
     int4 aStrides[2];
@@ -89,6 +167,15 @@ struct Dimension
     int columnAxis2;
     int rowAxis3;
     int rowAxis4;
+    int outputDimensionCount;
+    int max_;
+    int outputDimensionCount2;
+    int bScaleDimensionCount;
+    int max_2;
+    int max_3;
+    int max_4;
+    int bZeroPointDimensionCount;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -897,6 +984,493 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput((RoundEven(Divide(x, scale)) + Convert(point_, (REAL_VALUE)0)));
 }
 
+List Entries7(List at)
+{
+    List result = (List)0;
+    result.length = ASCALE_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < ASCALE_SIZES_LENGTH; v0++)
+        result.entries[v0] = (((v0 == max_) && (Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), v0) != 1)) ? Entry(at, outputDimensionCount) : 0);
+    return result;
+}
+
+List Entries8(List at)
+{
+    List result = (List)0;
+    result.length = BSCALE_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < BSCALE_SIZES_LENGTH; v0++)
+        result.entries[v0] = (((v0 == bScaleDimensionCount) && (Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), v0) != 1)) ? Entry(at, outputDimensionCount2) : 0);
+    return result;
+}
+
+List Entries9(List at)
+{
+    List result = (List)0;
+    result.length = OUTPUT_SCALE_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < OUTPUT_SCALE_SIZES_LENGTH; v0++)
+        result.entries[v0] = (((v0 == max_2) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), v0) != 1)) ? Entry(at, outputDimensionCount) : 0);
+    return result;
+}
+
+List Entries10(List at)
+{
+    List result = (List)0;
+    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v0 = 0; v0 < OUTPUT_ZERO_POINT_SIZES_LENGTH; v0++)
+        result.entries[v0] = (((v0 == max_3) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), v0) != 1)) ? Entry(at, outputDimensionCount) : 0);
+    return result;
+}
+
+int Chosen(List at)
+{
+    if ((OUTPUT_ZERO_POINT_PRESENT != 0))
+    {
+        return (int)ReadOutputZeroPoint(Entries10(at));
+    }
+    return 0;
+}
+
+List Entries11(List at)
+{
+    List result = (List)0;
+    result.length = AZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
+        result.entries[v1] = (((v1 == max_4) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), v1) != 1)) ? Entry(at, outputDimensionCount) : 0);
+    return result;
+}
+
+int Chosen2(List at)
+{
+    if ((AZERO_POINT_PRESENT != 0))
+    {
+        return (int)ReadAZeroPoint(Entries11(at));
+    }
+    return 0;
+}
+
+List Entries12(List at)
+{
+    List result = (List)0;
+    result.length = BZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
+        result.entries[v1] = (((v1 == bZeroPointDimensionCount) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), v1) != 1)) ? Entry(at, outputDimensionCount2) : 0);
+    return result;
+}
+
+int Chosen3(List at)
+{
+    if ((BZERO_POINT_PRESENT != 0))
+    {
+        return (int)ReadBZeroPoint(Entries12(at));
+    }
+    return 0;
+}
+
+#if PASS >= 1
+// So many products of differences of bytes, each below 2^16, add up to a float exactly.
+static const uint EXACT_PRODUCTS = 256;
+
+// The coordinate of an element
+List PlaceOf(uint number, uint y, uint x)
+{
+    List at = (List)0;
+    at.length = rank;
+    uint rest = number;
+    [unroll]
+    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    {
+        const uint size = (uint)sizes[d / 4][d % 4];
+        const uint above = d > 0 ? rest / size : 0;
+        at.entries[d] = (int)(rest - above * size);
+        rest = above;
+    }
+    at.entries[ROW_AXIS] = (int)y;
+    at.entries[COLUMN_AXIS] = (int)x;
+    return at;
+}
+
+// An element, made of its sum
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)(int)QuantizeOutput((RoundEven(Divide((Convert(total, (REAL_VALUE)0) * ((REAL_VALUE)ReadAScale(Entries7(at)) * (REAL_VALUE)ReadBScale(Entries8(at)))), (REAL_VALUE)ReadOutputScale(Entries9(at)))) + Convert(Chosen(at), (REAL_VALUE)0)));
+}
+
+uint OffsetOf(List at)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    return offset;
+}
+
+// Where a part of a sum lies in scratch
+uint PartOf(uint part, uint number, uint y, uint x)
+{
+    return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
+}
+
+#if PASS == 2
+// The last pass: a thread adds up the parts of one sum, in order
+void AddParts(uint item)
+{
+    if (item >= matrices * matrixRows * matrixColumns)
+        return;
+    const uint column = item % matrixColumns;
+    const uint above = item / matrixColumns;  // rows before
+    const uint number = above / matrixRows;
+    const List at = PlaceOf(number, above - number * matrixRows, column);
+    int total = 0;
+    for (uint part = 0; part < parts; part++)
+        total += asint(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
+    StoreOutput(OffsetOf(at), Finished(at, total));
+}
+#endif
+#endif
+#if PASS == 1
+
+typedef vector<float, LEFT_VECTOR> LeftVector;
+static const uint leftLines = TILE_ROWS;
+static const uint leftPitch = leftLines / 4 + 1;  // one more, against bank conflicts
+static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
+static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 LeftPlace(uint number)
+{
+#if LEFT_ALONG
+    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
+#else
+    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
+#endif
+}
+
+groupshared float leftLess[TILE_ROWS];
+
+LeftVector LeftFrom(uint offset, uint first)
+{
+    const uint word = aTensor[offset / 4] >> (offset % 4 * 8);  // a vector lies in one
+    LeftVector elements;
+    [unroll]
+    for (uint e = 0; e < LEFT_VECTOR; e++)
+        elements[e] = (float)((A_VALUE)(word << (24 - e * 8)) >> 24) - leftLess[first + (LEFT_ALONG ? 0 : e)];
+    return elements;
+}
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number) + uint2(first, product);
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
+            next[i] = LeftFrom(base + place.x * step + place.y * leftDepthStep, place.x - first);
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftEach])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number);
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+        {
+#if LEFT_ALONG
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif LEFT_VECTOR == 4
+            leftTile[place.y * leftPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+typedef vector<float, RIGHT_VECTOR> RightVector;
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightPitch = rightLines / 4 + 1;  // one more, against bank conflicts
+static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
+static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 rightTile[TILE_DEPTH * rightPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 RightPlace(uint number)
+{
+#if RIGHT_ALONG
+    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
+#else
+    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
+#endif
+}
+
+groupshared float rightLess[TILE_COLUMNS];
+
+RightVector RightFrom(uint offset, uint first)
+{
+    const uint word = bTensor[offset / 4] >> (offset % 4 * 8);  // a vector lies in one
+    RightVector elements;
+    [unroll]
+    for (uint e = 0; e < RIGHT_VECTOR; e++)
+        elements[e] = (float)((B_VALUE)(word << (24 - e * 8)) >> 24) - rightLess[first + (RIGHT_ALONG ? 0 : e)];
+    return elements;
+}
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightVector next[rightEach])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = RightPlace(number) + uint2(first, product);
+        next[i] = (RightVector)0;
+        if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
+            next[i] = RightFrom(base + place.x * step + place.y * rightDepthStep, place.x - first);
+    }
+}
+
+void PutRight(uint thread, RightVector next[rightEach])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = RightPlace(number);
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+        {
+#if RIGHT_ALONG
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif RIGHT_VECTOR == 4
+            rightTile[place.y * rightPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+// Goes to the next column
+void GoOn(inout List at)
+{
+    at.entries[COLUMN_AXIS]++;
+}
+
+// Stores elements that are neighbours in memory
+void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
+{
+#if OUTPUT_BITS < 16 && OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint b = 0; b < OUTPUT_VECTOR; b++)
+        word |= ((uint)elements[b] & 0xff) << (8 * b);
+    outputTensor[offset / 4] = word;
+#else
+    OutputBuffer some;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+        some[e] = (OUTPUT_STORED)elements[e];
+    outputTensor[offset / OUTPUT_VECTOR] = some;
+#endif
+}
+
+// Stores what threads have of some neighbouring columns: the elements, or parts of their sums
+void StoreColumns(uint part, uint number, uint top, uint x, int totals[THREAD_ROWS][OUTPUT_VECTOR])
+{
+    if (x >= matrixColumns)
+        return;
+    uint i;
+#if IN_PARTS
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i++)
+    {
+        const uint y = top + i / 4 * 16 + i % 4;
+        if (y < matrixRows)
+            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
+    }
+#else
+    // One column at a time, which takes few registers.
+    OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
+    List at = PlaceOf(number, 0, x);
+    const int firstRow = at.entries[ROW_AXIS];
+    const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+    {
+        [unroll]
+        for (i = 0; i < THREAD_ROWS; i++)
+        {
+            at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
+            elements[i][e] = Finished(at, totals[i][e]);
+        }
+        GoOn(at);
+    }
+    [unroll]
+    for (i = 0; i < THREAD_ROWS; i++)
+    {
+        const uint y = top + i / 4 * 16 + i % 4;
+        if (y < matrixRows)
+            StoreVector(offset + y * step, elements[i]);
+    }
+#endif
+}
+
+// What is subtracted from bytes
+int LeftLess(List at)
+{
+    return (int)(Chosen2(at));
+}
+
+int RightLess(List at)
+{
+    return (int)(Chosen3(at));
+}
+
+// A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
+// A tile of the factors passes through registers into group memory, and the next is read while this one is used.
+void Contract(uint item, uint thread)
+{
+    const uint tileCount = tilesDown * tilesAcross;
+    if (item >= tileCount * matrices * parts)
+        return;
+    const uint tile = item % tileCount;
+    const uint number = item / tileCount % matrices;
+    const uint part = item / tileCount / matrices;
+
+    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    const uint span = TILES_WALKED * tilesAcross;
+    const uint firstDown = tile / span * TILES_WALKED;
+    const uint high = min(tilesDown - firstDown, TILES_WALKED);
+    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
+    const uint left = tile % span / high * TILE_COLUMNS;
+
+    const List at = PlaceOf(number, 0, 0);
+    uint leftBase = 0, rightBase = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+    {
+        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
+        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
+    }
+
+    uint n;
+    for (n = thread; n < TILE_ROWS; n += NUM_THREADS)
+        leftLess[n] = (float)LeftLess(PlaceOf(number, top + n, 0));
+    for (n = thread; n < TILE_COLUMNS; n += NUM_THREADS)
+        rightLess[n] = (float)RightLess(PlaceOf(number, 0, left + n));
+    GroupMemoryBarrierWithGroupSync();
+
+    const uint wave = thread / 32, lane = thread % 32;
+    const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
+    const uint rowFour = wave / wavesAcross * THREAD_ROWS + lane / 16 * 2 + lane % 2;
+    const uint columnFour = wave % wavesAcross * (2 * THREAD_COLUMNS) + lane / 2 % 8;
+    float4 totals[THREAD_ROWS][THREAD_COLUMNS / 4];
+    int4 sums[THREAD_ROWS][THREAD_COLUMNS / 4];  // of totals, which are exact for EXACT_PRODUCTS
+    {
+        [unroll]
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
+            {
+                totals[i][j] = float4(0, 0, 0, 0);
+                sums[i][j] = int4(0, 0, 0, 0);
+            }
+    }
+
+    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    LeftVector nextLeft[leftEach];
+    RightVector nextRight[rightEach];
+    FetchLeft(thread, leftBase, top, begin, end, nextLeft);
+    FetchRight(thread, rightBase, left, begin, end, nextRight);
+    PutLeft(thread, nextLeft);
+    PutRight(thread, nextRight);
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    {
+        FetchLeft(thread, leftBase, top, product, end, nextLeft);
+        FetchRight(thread, rightBase, left, product, end, nextRight);
+        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // the next values are read while these are used
+        [unroll]
+        for (uint k = 0; k <= TILE_DEPTH; k++)
+        {
+            uint i, j;
+            if (k < TILE_DEPTH)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS / 4; i++)
+                    a[k % 2][i] = leftTile[k * leftPitch + rowFour + i * 4];
+                [unroll]
+                for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                    b[k % 2][j] = rightTile[k * rightPitch + columnFour + j * 8];
+            }
+            if (k > 0)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS; i++)
+                    [unroll]
+                    for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                        totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
+            }
+        }
+        if ((product - begin) % EXACT_PRODUCTS == 0 || product >= end)
+        {
+            [unroll]
+            for (uint i = 0; i < THREAD_ROWS; i++)
+                [unroll]
+                for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
+                {
+                    sums[i][j] += (int4)totals[i][j];
+                    totals[i][j] = float4(0, 0, 0, 0);
+                }
+        }
+        if (product >= end)
+            break;
+        GroupMemoryBarrierWithGroupSync();
+        PutLeft(thread, nextLeft);
+        PutRight(thread, nextRight);
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    [unroll]
+    for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
+    {
+        int some[THREAD_ROWS][OUTPUT_VECTOR];
+        [unroll]
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint e = 0; e < OUTPUT_VECTOR; e++)
+                some[i][e] = sums[i][c / 4][c % 4 + e];
+        StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
+    }
+}
+#endif
+
+#if PASS < 1
 // The coordinate of an element
 List Numbered(uint number)
 {
@@ -910,15 +1484,22 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 1
+    Contract(group.y * groupColumns + group.x, thread);
+#elif PASS == 2
+    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)Coded((Convert(Exact(at), (REAL_VALUE)0) * Factor(at)), Pick5(rowAxis3, I(at)), Zero3(rowAxis4, I(at))));
+#endif
 #endif
 }

@@ -22811,6 +22811,8 @@ typedef struct dmlops_plan_Factors {
     int applies;
     dmlops_plan_int_8 left;
     dmlops_plan_int_8 right;
+    dmlops_plan_int_8 left_less;
+    dmlops_plan_int_8 right_less;
     int64_t depth;
     dmlops_plan_Window window;
 } dmlops_plan_Factors;
@@ -24027,6 +24029,9 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
     dmlops_plan_int_8* ones);
 DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t products);
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_sum_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
@@ -25418,7 +25423,22 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
         (told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)].bits >= 16);
     is_whole = is_whole && (told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].bits >=
         16);
+    if (dmlops_plan_is_of_bytes(planning, told, shader)) {
+        is_whole = dmlops_plan_sum_of(planning, told) <= 33025;
+    }
     return told->factors.applies && is_whole && !told->is_double && (products >= 4096);
+}
+
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    return told->factors.applies && !told->tensors.items[dmlops_item(planning, shader->contracted.left,
+        told->tensors.count)].is_float;
+}
+
+/* How many products are in a sum. */
+DMLOPS_CALLED int64_t dmlops_plan_sum_of(dmlops_planning* planning, const dmlops_plan_Definition* told) {
+    return dmlops_plan_times(planning, told->factors.depth, dmlops_plan_element_count(planning,
+        &told->factors.window.sizes));
 }
 
 /* The output as matrices. */
@@ -25436,6 +25456,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     int64_t row_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.left, &factors.right);
     int64_t column_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.right, &factors.left);
     int is_there = (row_axis != -1) && (column_axis != -1);
+    is_there = is_there && !dmlops_plan_is_read(planning, &factors.left_less, column_axis);
+    is_there = is_there && !dmlops_plan_is_read(planning, &factors.right_less, row_axis);
     int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
     int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
     dmlops_plan_int_8 made_2;
@@ -25505,9 +25527,13 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)], groups);
     int64_t columns = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes),
         output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)]);
-    int64_t depth = dmlops_plan_times(planning, factors.depth, dmlops_plan_element_count(planning, &window.sizes));
+    int64_t depth = dmlops_plan_sum_of(planning, told);
     dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, &window, &left);
-    int is_straight = step.is_even;
+    int is_straight = step.is_even && !dmlops_plan_is_read(planning, &factors.right_less, row_axis);
+    for (int64_t each_1 = 0; each_1 < factors.left_less.count; ++each_1) {
+        const int64_t axis = factors.left_less.items[each_1];
+        is_straight = is_straight && (axis == row_axis);
+    }
     for (int64_t d = 0; d < window.axes.count; ++d) {
         const int64_t axis = window.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(window.axes.items[dmlops_item(planning, 0,
@@ -25522,43 +25548,43 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     dmlops_plan_int_64_insert(planning, &others, others.count, first);
     int64_t vector = (left.strides.items[dmlops_item(planning, 1, left.strides.count)] == 1) ? 4 : 1;
     vector = dmlops_gcd(vector, factors.depth);
-    for (int64_t each_1 = 0; each_1 < others.count; ++each_1) {
-        const int64_t other = others.items[each_1];
+    for (int64_t each_2 = 0; each_2 < others.count; ++each_2) {
+        const int64_t other = others.items[each_2];
         vector = dmlops_gcd(vector, other);
     }
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
-    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
-    dmlops_plan_int_8 made_4 = dmlops_plan_axis_steps(planning, &output, row_axis,
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_3, made_3.count, row_axis);
+    dmlops_plan_int_8 made_4 = dmlops_plan_boxed(planning, &output, &made_3);
+    dmlops_plan_int_8 made_5 = dmlops_plan_axis_steps(planning, &output, row_axis,
         left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
-    dmlops_plan_Side made_5;
-    made_5.steps = made_4;
-    made_5.depth = left.strides.items[dmlops_item(planning, 1, left.strides.count)];
-    made_5.is_along = 1;
-    made_5.vector = vector;
-    dmlops_plan_int_8 made_6 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
+    dmlops_plan_Side made_6;
+    made_6.steps = made_5;
+    made_6.depth = left.strides.items[dmlops_item(planning, 1, left.strides.count)];
+    made_6.is_along = 1;
+    made_6.vector = vector;
+    dmlops_plan_int_8 made_7 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
         factors.right.count)], right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
-    dmlops_plan_Side made_7;
-    made_7.steps = made_6;
-    made_7.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
-    made_7.is_along = 0;
-    made_7.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
-    dmlops_plan_Matrices made_8;
-    made_8.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+    dmlops_plan_Side made_8;
+    made_8.steps = made_7;
+    made_8.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
+    made_8.is_along = 0;
+    made_8.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
+    dmlops_plan_Matrices made_9;
+    made_9.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, groups)));
-    made_8.sizes = made_3;
-    made_8.row_axis = row_axis;
-    made_8.column_axis = -1;
-    made_8.rows = rows;
-    made_8.columns = columns;
-    made_8.run = dmlops_plan_side_by_side(planning, &output, row_axis);
-    made_8.depth = depth;
-    made_8.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
-    made_8.count = groups;
-    made_8.left = made_5;
-    made_8.right = made_7;
-    return made_8;
+    made_9.sizes = made_4;
+    made_9.row_axis = row_axis;
+    made_9.column_axis = -1;
+    made_9.rows = rows;
+    made_9.columns = columns;
+    made_9.run = dmlops_plan_side_by_side(planning, &output, row_axis);
+    made_9.depth = depth;
+    made_9.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
+    made_9.count = groups;
+    made_9.left = made_6;
+    made_9.right = made_8;
+    return made_9;
 }
 
 /* Whether places of the window are outside of the tensor. */
@@ -25765,11 +25791,12 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
-    if (told->factors.applies && (window.sizes.count > 0) && (found.rows < 4)) {
+    int is_few = (window.sizes.count > 0) && (found.rows < 4);
+    if (told->factors.applies && is_few && !dmlops_plan_is_of_bytes(planning, told, shader)) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
-    if (!found.is_worth) {
+    if (!found.is_worth || is_few) {
         dmlops_plan_definition(planning, told, shader);
         return;
     }
@@ -25799,8 +25826,10 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
         dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found.tile_depth) ==
             0));
-        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-            &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
+        if (!dmlops_plan_is_of_bytes(planning, told, shader)) {
+            dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+                &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
+        }
     } else {
         dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
     }
@@ -29409,66 +29438,72 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_push(&list10, 0);
     dmlops_push(&list10, (int64_t)OutputTensor->DimensionCount);
     dmlops_tell_list(planning, &told.factors.right, &list10);
-    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list11;
     list11.count = 0;
-    dmlops_append(&list11, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.window.sizes, &list11);
-    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_tell_list(planning, &told.factors.left_less, &list11);
     dmlops_list list12;
     list12.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list12, dmlops_add(at_v2, 2));
-    }
-    dmlops_tell_list(planning, &told.factors.window.axes, &list12);
+    dmlops_tell_list(planning, &told.factors.right_less, &list12);
+    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list13;
     list13.count = 0;
+    dmlops_append(&list13, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.window.sizes, &list13);
+    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_list list14;
+    list14.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        int64_t chosen1;
-        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
-            dmlops_list list14;
-            list14.count = 0;
-            dmlops_append(&list14, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-            chosen1 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list14.values, list14.count, at_v2), 1), 0);
-        } else {
-            chosen1 = 0;
-        }
-        dmlops_push(&list13, chosen1);
+        dmlops_push(&list14, dmlops_add(at_v2, 2));
     }
-    dmlops_tell_list(planning, &told.factors.window.left_first, &list13);
+    dmlops_tell_list(planning, &told.factors.window.axes, &list14);
     dmlops_list list15;
     list15.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        int64_t chosen2;
+        int64_t chosen1;
         if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
             dmlops_list list16;
             list16.count = 0;
             dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-            chosen2 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1), 1);
+            chosen1 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1), 0);
         } else {
-            chosen2 = 1;
+            chosen1 = 0;
         }
-        dmlops_push(&list15, chosen2);
+        dmlops_push(&list15, chosen1);
     }
-    dmlops_tell_list(planning, &told.factors.window.left_taps, &list15);
+    dmlops_tell_list(planning, &told.factors.window.left_first, &list15);
     dmlops_list list17;
     list17.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        int64_t chosen2;
+        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
+            dmlops_list list18;
+            list18.count = 0;
+            dmlops_append(&list18, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+            chosen2 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list18.values, list18.count, at_v2), 1), 1);
+        } else {
+            chosen2 = 1;
+        }
+        dmlops_push(&list17, chosen2);
     }
-    dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
-    dmlops_list list18;
-    list18.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-    }
-    dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
+    dmlops_tell_list(planning, &told.factors.window.left_taps, &list17);
     dmlops_list list19;
     list19.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
-    dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
+    dmlops_tell_list(planning, &told.factors.window.right_first, &list19);
+    dmlops_list list20;
+    list20.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list20, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_steps, &list20);
+    dmlops_list list21;
+    list21.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list21, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_taps, &list21);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_products(planning, &told, &dmlops_convolution_shader);
 }
@@ -29547,6 +29582,12 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
         dmlops_push(&list3, (int64_t)OutputTensor->DimensionCount);
     }
     dmlops_tell_list(planning, &told.factors.right, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_tell_list(planning, &told.factors.left_less, &list4);
+    dmlops_list list5;
+    list5.count = 0;
+    dmlops_tell_list(planning, &told.factors.right_less, &list5);
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_products(planning, &told, &dmlops_gemm_shader);
@@ -31701,7 +31742,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     0,
     {0, NULL},
     {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {1, 0, 2, 4},
     {-1, 0, 0},
     {-1, 0, 0, 0, 0, 0},
 };
@@ -31714,6 +31755,7 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
+    const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "AZERO_POINT", 1, 0, desc->AZeroPointTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, 0);
@@ -31727,7 +31769,38 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_plan_definition(planning, &told, &dmlops_matrix_multiply_integer_shader);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    const int64_t item1 = dmlops_enum(&ATensor->DataType);
+    const int64_t item2 = dmlops_enum(&BTensor->DataType);
+    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
+    dmlops_list list1;
+    list1.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
+        dmlops_push(&list1, at_d);
+    }
+    dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.left, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
+        dmlops_push(&list2, at_d);
+    }
+    dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
+    dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.factors.right, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_list(planning, &told.factors.left_less, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.factors.right_less, &list4);
+    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_shader);
 }
 
 static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
@@ -31739,7 +31812,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     0,
     {0, NULL},
     {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {1, 0, 3, 8},
     {-1, 0, 0},
     {-1, 0, 0, 0, 0, 0},
 };
@@ -31756,6 +31829,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
@@ -31777,21 +31851,56 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    const int64_t item1 = dmlops_enum(&ATensor->DataType);
+    const int64_t item2 = dmlops_enum(&BTensor->DataType);
+    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
+    dmlops_list list1;
+    list1.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
+        dmlops_push(&list1, at_d);
+    }
+    dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.left, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
+        dmlops_push(&list2, at_d);
+    }
+    dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
+    dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.factors.right, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_list(planning, &told.factors.left_less, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.factors.right_less, &list4);
+    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_plan_products(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
-static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
-    {7, dmlops_convolution_integer_lists},
+    {8, dmlops_convolution_integer_lists},
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {1, 2, 0, 4},
     {-1, 0, 0},
     {-1, 0, 0, 0, 0, 0},
 };
@@ -31803,6 +31912,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
+    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_ZERO_POINT", 1, 0, desc->InputZeroPointTensor, 0);
@@ -31841,24 +31951,93 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
+        dmlops_push(&list8, 0);
+    }
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_plan_definition(planning, &told, &dmlops_convolution_integer_shader);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
+    const int64_t item2 = dmlops_enum(&InputTensor->DataType);
+    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_push(&list9, 1);
+    dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.left, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_push(&list10, 0);
+    dmlops_push(&list10, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.right, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    dmlops_push(&list11, 1);
+    dmlops_tell_list(planning, &told.factors.left_less, &list11);
+    dmlops_list list12;
+    list12.count = 0;
+    dmlops_tell_list(planning, &told.factors.right_less, &list12);
+    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
+    dmlops_list list13;
+    list13.count = 0;
+    dmlops_append(&list13, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.window.sizes, &list13);
+    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_list list14;
+    list14.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list14, dmlops_add(at_v2, 2));
+    }
+    dmlops_tell_list(planning, &told.factors.window.axes, &list14);
+    dmlops_list list15;
+    list15.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list15, 0);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_first, &list15);
+    dmlops_list list16;
+    list16.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list16, 1);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_taps, &list16);
+    dmlops_list list17;
+    list17.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
+    dmlops_list list18;
+    list18.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
+    dmlops_list list19;
+    list19.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
+    dmlops_plan_products(planning, &told, &dmlops_convolution_integer_shader);
 }
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
-static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
-    {7, dmlops_quantized_linear_convolution_lists},
+    {11, dmlops_quantized_linear_convolution_lists},
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
     {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {1, 3, 0, 9},
     {-1, 0, 0},
     {-1, 0, 0, 0, 0, 0},
 };
@@ -31870,6 +32049,10 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
+    const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterScaleTensor = dmlops_buffer(desc->FilterScaleTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -31914,11 +32097,99 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputScaleTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list8, 0);
+    }
+    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputScaleTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list9, 0);
+    }
+    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputZeroPointTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list10, 0);
+    }
+    dmlops_tell_listed(planning, &told.lists, &list10);
+    dmlops_list list11;
+    list11.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
+        dmlops_push(&list11, 0);
+    }
+    dmlops_tell_listed(planning, &told.lists, &list11);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_convolution_shader);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
+    const int64_t item2 = dmlops_enum(&InputTensor->DataType);
+    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
+    dmlops_list list12;
+    list12.count = 0;
+    dmlops_push(&list12, 1);
+    dmlops_push(&list12, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.left, &list12);
+    dmlops_list list13;
+    list13.count = 0;
+    dmlops_push(&list13, 0);
+    dmlops_push(&list13, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.right, &list13);
+    dmlops_list list14;
+    list14.count = 0;
+    dmlops_push(&list14, 1);
+    dmlops_tell_list(planning, &told.factors.left_less, &list14);
+    dmlops_list list15;
+    list15.count = 0;
+    dmlops_tell_list(planning, &told.factors.right_less, &list15);
+    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
+    dmlops_list list16;
+    list16.count = 0;
+    dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.window.sizes, &list16);
+    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_list list17;
+    list17.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list17, dmlops_add(at_v2, 2));
+    }
+    dmlops_tell_list(planning, &told.factors.window.axes, &list17);
+    dmlops_list list18;
+    list18.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list18, 0);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_first, &list18);
+    dmlops_list list19;
+    list19.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list19, 1);
+    }
+    dmlops_tell_list(planning, &told.factors.window.left_taps, &list19);
+    dmlops_list list20;
+    list20.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list20, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_first, &list20);
+    dmlops_list list21;
+    list21.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list21, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_steps, &list21);
+    dmlops_list list22;
+    list22.count = 0;
+    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+        dmlops_push(&list22, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_taps, &list22);
+    dmlops_plan_products(planning, &told, &dmlops_quantized_linear_convolution_shader);
 }
 
 static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
@@ -33867,7 +34138,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     0,
     {0, NULL},
     {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {1, 0, 3, 7},
     {-1, 0, 0},
     {-1, 0, 0, 0, 0, 0},
 };
@@ -33882,6 +34153,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
     const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
     const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
@@ -33900,7 +34172,40 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     dmlops_tell_integer(planning, &told.numbers, let_K);
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_plan_definition(planning, &told, &dmlops_matrix_multiply_integer_to_float_shader);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    const int64_t item1 = dmlops_enum(&ATensor->DataType);
+    const int64_t item2 = dmlops_enum(&BTensor->DataType);
+    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
+    dmlops_list list1;
+    list1.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
+        dmlops_push(&list1, at_d);
+    }
+    dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
+    dmlops_tell_list(planning, &told.factors.left, &list1);
+    dmlops_list list2;
+    list2.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
+        dmlops_push(&list2, at_d);
+    }
+    dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
+    dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.factors.right, &list2);
+    dmlops_list list3;
+    list3.count = 0;
+    dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_list(planning, &told.factors.left_less, &list3);
+    dmlops_list list4;
+    list4.count = 0;
+    dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.factors.right_less, &list4);
+    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};

@@ -238,8 +238,8 @@ class DefinitionPrinter(Printer):
 
     def field(self, node: ir.Field) -> str:
         text = f"{self.tensor(node.tensor)}.{node.name}"
-        if not self.operator.member[node.tensor.name].optional:
-            return text
+        if not self.operator.member[node.tensor.name].optional or node.name == "DataType":
+            return text  # what is absent has no type
         function = "sizes_of" if node.name == "Sizes" else "rank_of"
         return f"{function}({self.tensor(node.tensor)})"
 

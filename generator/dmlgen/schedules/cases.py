@@ -243,7 +243,7 @@ def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
-    """A truth value that its parts decide, or that is known where it stands."""
+    """What its parts decide: a truth value, one known where it stands, one of two that are alike."""
     if known and node in known:  # a hash takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:
@@ -253,6 +253,8 @@ def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
             return ir.Number(item in choices, ir.BOOL)
         case ir.Not(operand=ir.Number(value=value)):
             return ir.Number(not value, ir.BOOL)
+        case ir.Conditional(then=then, otherwise=otherwise) if then == otherwise:
+            return then
         case ir.Logic(op=op, operands=operands):
             decisive = ir.Number(op == "or", ir.BOOL)
             rest = tuple(one for one in operands if not isinstance(one, ir.Number))

@@ -5,14 +5,18 @@ coordinates of the output, or the variable of the loop; which is which may depen
 the element. With a window, the last entries of both are sums of constants, coordinates of the output and
 those of the window, each times a constant; what is outside of one factor takes no part. What is made of the
 sum is stored: anything that reads neither factor again.
+
+Factors are floats, or integers of 8 bits, each less another one that depends on no more than the output's
+coordinate. Sums of those are integers, even where the definition adds them up as floats, which may round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_known
+from dmlgen.expr.defined import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
 from dmlgen.schedules.described import Described
@@ -22,7 +26,8 @@ from dmlgen.schedules.sets import AT
 from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
-"""The sum, in what is made of it."""
+WHOLE_TOTAL = ir.Local("total", ir.INT, varies=True)
+"""The sum, in what is made of it: of floats, and of integers."""
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Contraction | None:
@@ -48,6 +53,13 @@ def _choices(defines: OutputDefinitions, described: Described) -> Iterator[Choic
                 yield {member: ir.EnumValue(entry.name, entry.value, member.type)}
 
 
+class _Element(NamedTuple):
+    """An element of a factor, and of bytes what is subtracted from it."""
+
+    load: ir.Load
+    less: ir.Expr | None
+
+
 class _Reader:
     """Reads a definition in one case."""
 
@@ -63,14 +75,23 @@ class _Reader:
             raise Unfit
         (total,) = totals
         left, right, depth, window = self._products(total)
-        value = spelled(ir.substitute(whole, {total: TOTAL}), self._output)
+        of_bytes = left.less is not None
+        value = spelled(ir.substitute(whole, {total: _sum(total.type, of_bytes)}), self._output)
         read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
         names = {left.tensor, right.tensor}
-        certain = self._described.is_certain(self._output) and self._is_float(self._output)
+        certain = self._described.is_certain(self._output) and (
+            self._described.has_words(self._output, self._choice)
+            if of_bytes
+            else self._described.is_float(self._output, self._choice)
+        )
         if len(names) != 2 or names & read or not is_known(depth) or not certain:
             raise Unfit
         tests: list[ir.Expr] = [ir.Compare("==", member, value_) for member, value_ in self._choice.items()]
-        when = tests[0] if tests else ir.Number(True, ir.BOOL)
+        if of_bytes:
+            tests += self._of_bytes(left) + self._of_bytes(right)
+        if not tests:
+            tests.append(ir.Number(True, ir.BOOL))
+        when = tests[0] if len(tests) == 1 else ir.Logic("and", tuple(tests))
         return Contraction(self._output, when, left, right, depth, window, value)
 
     def _whole(self) -> ir.Expr:
@@ -87,35 +108,78 @@ class _Reader:
             raise Unfit
         return whole
 
-    def _is_float(self, tensor: str) -> bool:
-        return self._described.is_float(tensor, self._choice)
-
     def _products(self, total: ir.Fold) -> tuple[Factor, Factor, ir.Expr, Window | None]:
         """The factors of the products, how many there are in a sum, or at a place of the window, and that."""
         match total:
-            case ir.Fold(kind="sum", body=ir.Binary("*", ir.Load() as left, ir.Load() as right, ir.FLOAT)):
-                if not all(self._is_certain(one.tensor) for one in (left, right)):
-                    raise Unfit
+            case ir.Fold(kind="sum", body=ir.Binary("*", one, other)):
+                left, right = self._element(one), self._element(other)
             case _:
                 raise Unfit
+        if (left.less is None) != (right.less is None):
+            raise Unfit
         match total.loops, total.condition:
             case (ir.Each(variable=ir.Local(type=ir.INT) as k, first=None, last=depth),), None:
-                return self._factor(left, k), self._factor(right, k), depth, None
+                rows, columns = (self._places(one.load.coordinate, k) for one in (left, right))
+                return self._factor(left, rows), self._factor(right, columns), depth, None
             case (
                 (ir.Each(variable=ir.Local(type=ir.INTS) as w, first=None, last=sizes),
                  ir.Each(variable=ir.Local(type=ir.INT) as k, first=None, last=depth)),
                 ir.Call(function="inside") as inside,
             ):  # fmt: skip
-                if _tail(left.coordinate) == inside.arguments[0]:
+                if _tail(left.load.coordinate) == inside.arguments[0]:
                     left, right = right, left
                 return self._windowed(left, right, inside, w, sizes, k, depth)
         raise Unfit
 
-    def _is_certain(self, tensor: ir.Tensor) -> bool:
-        return tensor.index is None and self._described.is_certain(tensor.name)
+    def _element(self, node: ir.Expr) -> _Element:
+        """An element of a tensor that is always there: a float, or an integer less another one."""
+        match node:
+            case ir.Load(type=ir.FLOAT):
+                found = _Element(node, None)
+            case ir.Call("float", (whole,)) if whole.type == ir.INT:
+                return self._element(whole)
+            case ir.Load(type=ir.INT):
+                found = _Element(node, ir.Number(0, ir.INT))
+            case ir.Binary("-", ir.Load(type=ir.INT) as load, less, ir.INT):
+                found = _Element(load, less)
+            case _:
+                raise Unfit
+        tensor = found.load.tensor
+        if tensor.index is not None or not self._described.is_certain(tensor.name):
+            raise Unfit
+        return found
 
-    def _factor(self, load: ir.Load, k: ir.Local) -> Factor:
-        return Factor(load.tensor.name, self._places(load.coordinate, k))
+    def _factor(self, element: _Element, places: ir.Expr) -> Factor:
+        axes: tuple[ir.Expr, ...] = ()
+        if element.less is not None:
+            indices = [part for part in ir.walk(element.less) if isinstance(part, ir.Index)]
+            entries = [part for part in indices if part.sequence == AT]
+            axes = tuple(dict.fromkeys(part.index for part in entries))
+            rest = ir.substitute(element.less, {part: ir.Number(0, ir.INT) for part in entries})
+            if not all(map(is_known, axes)) or free_locals(rest):
+                raise Unfit
+        return Factor(element.load.tensor.name, places, element.less, ir.ListOf(axes))
+
+    def _of_bytes(self, factor: Factor) -> list[ir.Expr]:
+        """Tests of types: whether elements have 8 bits, and what is subtracted from them is of their type."""
+        own = _type_of(factor.tensor)
+        types = self._described.enums["TENSOR_DATA_TYPE"].entries
+        bytes_ = [one for one in types if one.bits == 8 and one.kind != "float"]
+        choices = tuple(ir.EnumValue(one.name, one.value, own.type) for one in bytes_)
+        tests: list[ir.Expr] = [ir.OneOf(own, choices)]
+        todo = [factor.less]
+        while todo:  # ends: a value has an end of parts
+            match todo.pop():
+                case None | ir.Number(value=0):
+                    pass
+                case ir.Load(ir.Tensor(name=name, index=None) as other):
+                    same = ir.Compare("==", _type_of(name), own)
+                    tests.append(ir.Logic("or", (ir.Not(ir.Present(other)), same)))
+                case ir.Conditional(test, then, otherwise) if is_known(test):
+                    todo += [then, otherwise]
+                case _:
+                    raise Unfit
+        return tests
 
     def _places(self, node: ir.Expr, k: ir.Local) -> ir.Expr:
         """For each entry of a coordinate, the dimension of the output whose coordinate it is.
@@ -146,8 +210,8 @@ class _Reader:
 
     def _windowed(
         self,
-        left: ir.Load,
-        right: ir.Load,
+        left: _Element,
+        right: _Element,
         inside: ir.Call,
         w: ir.Local,
         sizes: ir.Expr,
@@ -155,17 +219,20 @@ class _Reader:
         depth: ir.Expr,
     ) -> tuple[Factor, Factor, ir.Expr, Window]:
         """The same with a window on the right factor, of which what is outside takes no part."""
-        match left.coordinate, right.coordinate, inside.arguments:
+        match left.load.coordinate, right.load.coordinate, inside.arguments:
             case (
                 ir.Binary("+", ir.ListOf((row, own)), taps, ir.INTS),
                 ir.Binary("+", ir.ListOf((first, channel)), ir.Reduce(kind="list") as place, ir.INTS),
                 (tested, ir.Slice(ir.Field(tensor, "Sizes"), ir.Number(value=2), None)),
-            ) if own == k and tested == place and tensor == right.tensor and is_known(sizes):
+            ) if own == k and tested == place and tensor == right.load.tensor and is_known(sizes):
                 groups = _groups(channel, row, k, depth, self._output)
                 head = ir.ListOf((self._place(row, k), self._place(k, k)))
                 beside = ir.ListOf((self._place(first, k), self._place(k, k)))
                 if AT in ir.walk(taps):
                     raise Unfit
+                if taps == w:
+                    each = place.loop
+                    taps = ir.Reduce("list", each, ir.Index(w, each.variable), ir.INTS)
                 window = Window(
                     sizes=sizes,
                     groups=groups,
@@ -176,8 +243,19 @@ class _Reader:
                     right_steps=sum_at(place, w, 1, 0),
                     right_taps=sum_at(place, w, 0, 1),
                 )
-                return Factor(left.tensor.name, head), Factor(right.tensor.name, beside), depth, window
+                return self._factor(left, head), self._factor(right, beside), depth, window
         raise Unfit
+
+
+def _type_of(tensor: str) -> ir.Field:
+    return ir.Field(ir.Tensor(tensor), "DataType", ir.Type("enum", "TENSOR_DATA_TYPE"))
+
+
+def _sum(type_: ir.Type, of_bytes: bool) -> ir.Expr:
+    """What stands for the sum, of that type, in what is made of it."""
+    if of_bytes and type_ == ir.FLOAT:
+        return ir.Call("float", (WHOLE_TOTAL,), ir.FLOAT)
+    return WHOLE_TOTAL if of_bytes else TOTAL
 
 
 def _tail(coordinate: ir.Expr) -> ir.Expr | None:

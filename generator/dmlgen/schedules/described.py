@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.registry import Enum, Inference, Member, Support
+from dmlgen.registry import Enum, EnumEntry, Inference, Member, Support
 from dmlgen.schedules.cases import Choice, written
 
 
@@ -45,8 +45,16 @@ class Described:
 
     def is_float(self, tensor: str, choice: Choice) -> bool:
         """Whether tables leave a tensor floating-point types alone."""
-        kinds = {entry.name: entry.kind for entry in self.enums["TENSOR_DATA_TYPE"].entries}
+        return all(entry.kind == "float" for entry in self._types(tensor, choice))
+
+    def has_words(self, tensor: str, choice: Choice) -> bool:
+        """Whether tables leave a tensor types of at most 32 bits alone."""
+        return all(entry.bits <= 32 for entry in self._types(tensor, choice))
+
+    def _types(self, tensor: str, choice: Choice) -> set[EnumEntry]:
+        """The data types that tables leave a tensor."""
+        types = {entry.name: entry for entry in self.enums["TENSOR_DATA_TYPE"].entries}
         rows = {row for table in self.support.values() for row in table if row.tensor == tensor}
         false = ir.Number(False, ir.BOOL)
         possible = (row for row in rows if row.when is None or written(row.when, choice) != false)
-        return all(kinds[type_] == "float" for row in possible for type_ in row.types)
+        return {types[type_] for row in possible for type_ in row.types}

@@ -53,11 +53,14 @@ class Factor:
 
     For each dimension of the tensor, those of a window apart, `places` has the dimension of the output whose
     coordinate is taken; the output's dimension count where it is the number of the product, and one more
-    where it is 0.
+    where it is 0. Of bytes, `less` is subtracted from each element, a byte, too, which may depend on the
+    coordinates of the output in `less_axes`; it is None of floats.
     """
 
     tensor: str
     places: ir.Expr
+    less: ir.Expr | None
+    less_axes: ir.Expr
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Contraction:
     """A faster way to an output whose elements follow from sums of products (`schedules`).
 
     It is one where `when` holds. There are `depth` products, or so many at each place of the window. `value`
-    is the element, made of the sum, the local `total`.
+    is the element, made of the sum, the local `total`: an integer where the factors are bytes.
     """
 
     output: str
@@ -96,6 +99,10 @@ class Contraction:
     depth: ir.Expr
     window: Window | None
     value: ir.Expr
+
+    @property
+    def of_bytes(self) -> bool:
+        return self.left.less is not None
 
 
 @dataclass(frozen=True)

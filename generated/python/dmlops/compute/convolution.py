@@ -178,6 +178,8 @@ def define(e: Evaluation) -> None:
         "contraction.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD,
         "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount),
         "contraction.right": lambda: (0, desc.OutputTensor.DimensionCount),
+        "contraction.left_less": lambda: (),
+        "contraction.right_less": lambda: (),
         "contraction.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
         "contraction.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
         "contraction.window.groups": lambda: desc.GroupCount,

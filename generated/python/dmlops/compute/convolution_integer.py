@@ -131,9 +131,46 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
         "window": lambda: window(),
+        "number": lambda: tuple(0 for v2 in range(rank_of(desc.InputZeroPointTensor))),
         "channelAxis": lambda: channel_axis(),
         "inputs": lambda: inputs(),
+        "min_": lambda: smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1),
         "dims": lambda: dims(),
+        "contraction.applies": lambda: desc.FilterTensor.DataType
+        in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
+        and (
+            not (desc.FilterZeroPointTensor is not None)
+            or desc.FilterZeroPointTensor.DataType == desc.FilterTensor.DataType
+        )
+        and desc.InputTensor.DataType in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
+        and (
+            not (desc.InputZeroPointTensor is not None)
+            or desc.InputZeroPointTensor.DataType == desc.InputTensor.DataType
+        ),
+        "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount),
+        "contraction.right": lambda: (0, desc.OutputTensor.DimensionCount),
+        "contraction.left_less": lambda: (1,),
+        "contraction.right_less": lambda: (),
+        "contraction.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
+        "contraction.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
+        "contraction.window.groups": lambda: desc.GroupCount,
+        "contraction.window.axes": lambda: tuple(v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "contraction.window.left_first": lambda: tuple(
+            0 for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "contraction.window.left_taps": lambda: tuple(1 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "contraction.window.right_first": lambda: tuple(
+            0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "contraction.window.right_steps": lambda: tuple(
+            1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "contraction.window.right_taps": lambda: tuple(
+            0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
     }
 
 
@@ -150,6 +187,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    contracted=Contracted(1, "FilterTensor", "InputTensor", "OutputTensor"),
     lists=(
         ("ints", "groupCount", "GROUP_COUNT"),
         ("ints", "groupCount2", "GROUP_COUNT2"),
@@ -158,12 +196,14 @@ SHADER = Shader(
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "inputSizes2", "INPUT_SIZES2"),
         ("ints", "window", "WINDOW"),
+        ("ints", "number", "NUMBER"),
     ),
     elements=(
     ),
     scalars=(
         ("int", "channelAxis"),
         ("int", "inputs"),
+        ("int", "min_"),
     ),
     bounds=(
         ("dims", "DIMS"),

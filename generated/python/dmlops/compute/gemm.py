@@ -118,6 +118,8 @@ def define(e: Evaluation) -> None:
             if desc.TransB == enums.MatrixTransform.NONE
             else (desc.OutputTensor.DimensionCount - 1, desc.OutputTensor.DimensionCount)
         ),
+        "contraction.left_less": lambda: (),
+        "contraction.right_less": lambda: (),
         "contraction.depth": lambda: entry(
             desc.ATensor.Sizes,
             desc.ATensor.DimensionCount - (1 if desc.TransA == enums.MatrixTransform.NONE else 2),

@@ -110,6 +110,30 @@ def define(e: Evaluation) -> None:
         "r2": lambda: r() - 2,
         "columnAxis": lambda: column_axis(),
         "k2": lambda: k2(),
+        "outputDimensionCount": lambda: desc.OutputTensor.DimensionCount - 2,
+        "max_": lambda: larger(rank_of(desc.AZeroPointTensor) - 2, 0),
+        "outputDimensionCount2": lambda: desc.OutputTensor.DimensionCount - 1,
+        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor) - 1,
+        "contraction.applies": lambda: desc.ATensor.DataType
+        in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
+        and (
+            not (desc.AZeroPointTensor is not None) or desc.AZeroPointTensor.DataType == desc.ATensor.DataType
+        )
+        and desc.BTensor.DataType in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
+        and (
+            not (desc.BZeroPointTensor is not None) or desc.BZeroPointTensor.DataType == desc.BTensor.DataType
+        ),
+        "contraction.left": lambda: (
+            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 1)), desc.OutputTensor.DimensionCount,
+        ),
+        "contraction.right": lambda: (
+            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)),
+            desc.OutputTensor.DimensionCount,
+            desc.OutputTensor.DimensionCount - 1,
+        ),
+        "contraction.left_less": lambda: (desc.OutputTensor.DimensionCount - 2,),
+        "contraction.right_less": lambda: (desc.OutputTensor.DimensionCount - 1,),
+        "contraction.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
     }
 
 
@@ -126,6 +150,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    contracted=Contracted(1, "ATensor", "BTensor", "OutputTensor"),
     lists=(
     ),
     elements=(
@@ -136,6 +161,10 @@ SHADER = Shader(
         ("int", "r2"),
         ("int", "columnAxis"),
         ("int", "k2"),
+        ("int", "outputDimensionCount"),
+        ("int", "max_"),
+        ("int", "outputDimensionCount2"),
+        ("int", "bZeroPointDimensionCount"),
     ),
     bounds=(
     ),

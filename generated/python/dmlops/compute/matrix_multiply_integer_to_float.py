@@ -140,6 +140,32 @@ def define(e: Evaluation) -> None:
         "k2": lambda: k2(),
         "rowAxis2": lambda: row_axis2(),
         "columnAxis2": lambda: column_axis2(),
+        "outputDimensionCount": lambda: desc.OutputTensor.DimensionCount - 2,
+        "max_": lambda: larger(desc.AScaleTensor.DimensionCount - 2, 0),
+        "outputDimensionCount2": lambda: desc.OutputTensor.DimensionCount - 1,
+        "bScaleDimensionCount": lambda: desc.BScaleTensor.DimensionCount - 1,
+        "max_2": lambda: larger(rank_of(desc.AZeroPointTensor) - 2, 0),
+        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor) - 1,
+        "contraction.applies": lambda: desc.ATensor.DataType
+        in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
+        and (
+            not (desc.AZeroPointTensor is not None) or desc.AZeroPointTensor.DataType == desc.ATensor.DataType
+        )
+        and desc.BTensor.DataType in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
+        and (
+            not (desc.BZeroPointTensor is not None) or desc.BZeroPointTensor.DataType == desc.BTensor.DataType
+        ),
+        "contraction.left": lambda: (
+            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 1)), desc.OutputTensor.DimensionCount,
+        ),
+        "contraction.right": lambda: (
+            *tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)),
+            desc.OutputTensor.DimensionCount,
+            desc.OutputTensor.DimensionCount - 1,
+        ),
+        "contraction.left_less": lambda: (desc.OutputTensor.DimensionCount - 2,),
+        "contraction.right_less": lambda: (desc.OutputTensor.DimensionCount - 1,),
+        "contraction.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
     }
 
 
@@ -159,6 +185,7 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
+    contracted=Contracted(1, "ATensor", "BTensor", "OutputTensor"),
     lists=(
     ),
     elements=(
@@ -171,6 +198,12 @@ SHADER = Shader(
         ("int", "k2"),
         ("int", "rowAxis2"),
         ("int", "columnAxis2"),
+        ("int", "outputDimensionCount"),
+        ("int", "max_"),
+        ("int", "outputDimensionCount2"),
+        ("int", "bScaleDimensionCount"),
+        ("int", "max_2"),
+        ("int", "bZeroPointDimensionCount"),
     ),
     bounds=(
     ),

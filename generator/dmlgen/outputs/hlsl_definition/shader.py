@@ -89,7 +89,8 @@ class Pass:
 class ContractedPass:
     """The pass that works out an output by its contraction, and after it the one that adds up parts of sums.
 
-    `value` is the text of the element, made of the sum `total`.
+    `value` is the text of the element, made of the sum `total`. Where the factors are bytes, `left_less` and
+    `right_less` are those of what is subtracted from their elements.
     """
 
     number: int
@@ -98,6 +99,13 @@ class ContractedPass:
     output: Tensor
     value: str
     contraction: Contraction
+    left_less: str = ""
+    right_less: str = ""
+
+    @property
+    def type(self) -> str:
+        """Of the sums."""
+        return "int" if self.contraction.of_bytes else "float"
 
     @property
     def told(self) -> Mapping[str, ir.Expr]:
@@ -107,6 +115,8 @@ class ContractedPass:
             "applies": told.when,
             "left": told.left.places,
             "right": told.right.places,
+            "left_less": told.left.less_axes,
+            "right_less": told.right.less_axes,
             "depth": told.depth,
         }
         if window is not None:
@@ -215,8 +225,9 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
 def definition_params(plans: Plans, shader: DefinitionShader, record: str = "DefinitionParams") -> Params:
     """The constants of the shader: lists fill two vectors each."""
     tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
-    slid = shader.sliding
-    windowed, weighted = slid is not None, slid is not None and slid.weights is not None
+    slid, contracted = shader.sliding, shader.contracted
+    windowed = slid is not None or (contracted is not None and contracted.contraction.window is not None)
+    weighted = slid is not None and slid.weights is not None
     kept = [f"{kept.name}Sizes" for kept in shader.kept]
     firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
     lists = [Constant("int4", name, "2", 8) for name in (*tensors, *kept)]
@@ -415,7 +426,9 @@ def _contracted(printer: ShaderPrinter, operator: Operator, number: int) -> Cont
         for name in (contraction.left.tensor, contraction.right.tensor, contraction.output)
     )
     value = printer.made(contraction.output, contraction.value)
-    return ContractedPass(number, left, right, output, value, contraction)
+    less = (one.less for one in (contraction.left, contraction.right))
+    texts = ("" if one is None else printer.deciding(one) for one in less)
+    return ContractedPass(number, left, right, output, value, contraction, *texts)
 
 
 def _sliding(printer: ShaderPrinter, operator: Operator, number: int) -> SlidingPass | None:
@@ -444,7 +457,7 @@ def _sliding(printer: ShaderPrinter, operator: Operator, number: int) -> Sliding
                 for one in fields(frame)
             },
         )
-    if contraction is None or contraction.window is None:
+    if contraction is None or contraction.window is None or contraction.of_bytes:
         return None
     return SlidingPass(
         number=number,

@@ -174,15 +174,18 @@ class Sliding(NamedTuple):
 
 class Factors(NamedTuple):
     """What is read for the products of a contraction, each sum of which has `depth` of them, or so many at
-    each place of the window. `applies`: it is one.
+    each place of the window. `applies`: it is one, of floats or of bytes.
 
     For each dimension of a factor, those of the window apart, the dimension of the output whose coordinate is
-    taken, or the output's dimension count where it is the number of the product; more stands for 0.
+    taken, or the output's dimension count where it is the number of the product; more stands for 0. What is
+    subtracted from bytes depends on the coordinates of the output in `left_less` and `right_less`.
     """
 
     applies: bool
     left: Sizes
     right: Sizes
+    left_less: Sizes
+    right_less: Sizes
     depth: int
     window: Window
 

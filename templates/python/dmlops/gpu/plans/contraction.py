@@ -41,6 +41,7 @@ ENOUGH_GROUPS = 512  # where sums have to be worked out in parts for that
 LEAST_PART = 256  # products in a part of a sum
 DIRECT_ROWS = 4  # of a group of channels: fewer are no tile
 SINGLE_THREADS = 256  # in a group, where each adds up a sum in parts
+MOST_BYTES = 33025  # products of differences of bytes, whose sum is an integer of 32 bits
 
 
 class Tile(NamedTuple):
@@ -208,7 +209,18 @@ def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
     contracted = shader.contracted
     is_whole = told.tensors[contracted.left].bits >= 16 and told.tensors[contracted.right].bits >= 16
     is_whole = is_whole and told.tensors[contracted.output].bits >= 16
+    if is_of_bytes(told, shader):
+        is_whole = sum_of(told) <= MOST_BYTES
     return told.factors.applies and is_whole and not told.is_double and products >= LEAST_PRODUCTS
+
+
+def is_of_bytes(told: Definition, shader: DefinitionShader) -> bool:
+    return told.factors.applies and not told.tensors[shader.contracted.left].is_float
+
+
+def sum_of(told: Definition) -> int:
+    """How many products are in a sum."""
+    return times(told.factors.depth, element_count(told.factors.window.sizes))
 
 
 def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
@@ -221,6 +233,8 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     row_axis = own_axis(output.sizes, factors.left, factors.right)
     column_axis = own_axis(output.sizes, factors.right, factors.left)
     is_there = row_axis != NONE and column_axis != NONE
+    is_there = is_there and not is_read(factors.left_less, column_axis)
+    is_there = is_there and not is_read(factors.right_less, row_axis)
     rows = output.sizes[row_axis] if is_there else 1
     columns = output.sizes[column_axis] if is_there else 1
     return Matrices(
@@ -263,9 +277,11 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
     row_axis, groups = factors.left[0], max(window.groups, 1)
     rows = output.sizes[row_axis] // groups
     columns = element_count(output.sizes) // output.sizes[row_axis]
-    depth = times(factors.depth, element_count(window.sizes))
+    depth = sum_of(told)
     step = tap_step(window, left)
-    is_straight = step.is_even
+    is_straight = step.is_even and not is_read(factors.right_less, row_axis)
+    for axis in factors.left_less:
+        is_straight = is_straight and axis == row_axis
     for d, axis in enumerate(window.axes):
         is_straight = is_straight and axis == window.axes[0] + d
     first = first_of(window, left)
@@ -400,10 +416,11 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     good."""
     window = told.factors.window
     found = matrices_of(told, shader)
-    if told.factors.applies and len(window.sizes) > 0 and found.rows < DIRECT_ROWS:
+    is_few = len(window.sizes) > 0 and found.rows < DIRECT_ROWS
+    if told.factors.applies and is_few and not is_of_bytes(told, shader):
         plan_sliding(out, told, shader)
         return
-    if not found.is_worth:
+    if not found.is_worth or is_few:
         plan_definition(out, told, shader)
         return
     share = share_of(found)
@@ -424,7 +441,8 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
         out.define("WINDOW_RANK", len(window.sizes))
         out.define("WINDOW_AXIS", window.axes[0])
         out.define("WHOLE_TAPS", int(told.factors.depth % found.tile_depth == 0))
-        out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
+        if not is_of_bytes(told, shader):
+            out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
     else:
         out.define("COLUMN_AXIS", found.column_axis)
     out.define("LEFT_VECTOR", found.left.vector)

@@ -1,0 +1,232 @@
+"""Contractions of bytes less zero points: what is one; tiles give what the definition gives, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from c_plans import Library, expected
+from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu.plans import contraction
+from gpu_device import device, run_in_guard_zones
+from schedule_cases import Variant
+
+__all__ = ["device"]
+
+LEFT = "ATensor[at[:r - 1] + [k]]"
+ZERO = "zero(AZeroPointTensor, row_axis(AZeroPointTensor), at[r - 2])"
+OTHER = "zero(BZeroPointTensor, column_axis(BZeroPointTensor), at[r - 1])"
+RIGHT = f"(BTensor[at[:r - 2] + [k, at[r - 1]]] - {OTHER})"
+
+
+@pytest.mark.parametrize(
+    ("product", "is_one"),
+    [
+        (f"({LEFT} - {ZERO}) * {RIGHT}", True),
+        (f"{RIGHT} * ({LEFT} - {ZERO})", True),
+        (f"{LEFT} * {RIGHT}", True),
+        (f"({LEFT} - {ZERO.replace('at[r - 2]', 'k')}) * {RIGHT}", False),
+        (f"({LEFT} + {ZERO}) * {RIGHT}", False),
+        (f"({LEFT} - 2 * {ZERO}) * {RIGHT}", False),
+        (f"{RIGHT} * {RIGHT}", False),
+        (f"({LEFT} - {ZERO}) * {RIGHT} * 2", False),
+    ],
+    ids=["as it is", "turned round", "no zero point", "of each", "plus", "twice", "squares", "of three"],
+)  # fmt: skip
+def test_which_products_of_integers_are_contractions(product: str, is_one: bool, tmp_path: Path) -> None:
+    section = (
+        "compute:\n  uses: [quantized]\n  let:\n    r: OutputTensor.DimensionCount\n"
+        f'  outputs:\n    OutputTensor: "convert(sum({product} for k in range(K)), OutputTensor)"\n'
+    )
+    found = Variant(tmp_path, "MATRIX_MULTIPLY_INTEGER", section).operator.contraction
+    assert (found is not None and found.of_bytes) == is_one
+
+
+def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
+    return TensorDesc(data_type, sizes, Strides=strides)
+
+
+def product(kind: str, a: TensorDesc, b: TensorDesc, output: Any, zeros: str = "", **given: Any) -> Any:
+    """A product; `zeros` has A and B for a zero point of each, a and b for one of each row and column."""
+    (*_, rows, _), (*_, columns) = a.Sizes, b.Sizes
+    sizes = {"A": (1, 1), "B": (1, 1), "a": (rows, 1), "b": (1, columns)}
+    types = {"A": a.DataType, "B": b.DataType}
+    for letter in zeros:
+        given[f"{letter.upper()}ZeroPointTensor"] = TensorDesc(types[letter.upper()], sizes[letter])
+    if not isinstance(output, TensorDesc):
+        output = TensorDesc(output, (*a.Sizes[:-1], columns))
+    return getattr(dmlops, kind)(ATensor=a, BTensor=b, OutputTensor=output, **given)
+
+
+def convolution(kind: str, data: TensorDesc, weights: TensorDesc, output: str, **given: Any) -> Any:
+    dims = len(data.Sizes) - 2
+    each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1}
+    lists = {name: [given.pop(name, value)] * dims for name, value in each.items()}
+    sizes = [
+        (size + lists["StartPadding"][d] + lists["EndPadding"][d] - (window - 1) * lists["Dilations"][d] - 1)
+        // lists["Strides"][d]
+        + 1
+        for d, (size, window) in enumerate(zip(data.Sizes[2:], weights.Sizes[2:], strict=True))
+    ]
+    result = TensorDesc(output, (data.Sizes[0], weights.Sizes[0], *sizes))
+    given = {"GroupCount": 1, "DimensionCount": dims, **lists, **given}
+    return getattr(dmlops, kind)(InputTensor=data, FilterTensor=weights, OutputTensor=result, **given)
+
+
+F, S = "FLOAT32", "INT8"
+SCALES = {"AScaleTensor": of(F, 18, 1), "BScaleTensor": of(F, 1, 1)}
+QUANTIZED = SCALES | {"OutputScaleTensor": of(F, 1, 1), "OutputZeroPointTensor": of("UINT8", 1, 1)}
+CASES = {
+    "packed": product("MatrixMultiplyInteger", of("UINT8", 2, 20, 24), of(S, 2, 24, 136), "INT32", "AB"),
+    "odd sizes": product("MatrixMultiplyInteger", of(S, 1, 1, 19, 17), of(S, 1, 1, 17, 131), "INT32"),
+    "points of rows and columns": product(
+        "MatrixMultiplyInteger", of("UINT8", 3, 21, 300), of("UINT8", 3, 300, 30), "INT32", "ab"
+    ),
+    "transposed, with gaps": product(
+        "MatrixMultiplyInteger", of(S, 18, 30, strides=(1, 20)), of("UINT8", 30, 22, strides=(1, 64)),
+        of("INT32", 18, 22, strides=(1, 19)), "aB",
+    ),
+    "one matrix for all": product(
+        "MatrixMultiplyInteger", of(S, 3, 20, 16, strides=(0, 16, 1)), of(S, 3, 16, 20), "INT32", "Ab"
+    ),
+    "in parts": product("MatrixMultiplyInteger", of("UINT8", 5, 1030), of(S, 1030, 12), "INT32", "ab"),
+    "to floats": product(
+        "MatrixMultiplyIntegerToFloat", of("UINT8", 18, 20), of(S, 20, 24), F, "ab",
+        **SCALES, BiasTensor=of(F, 18, 24),
+    ),
+    "to halves": product(
+        "MatrixMultiplyIntegerToFloat", of(S, 18, 33), of(S, 33, 24), "FLOAT16", "B",
+        AScaleTensor=of("FLOAT16", 1, 1), BScaleTensor=of("FLOAT16", 1, 24),
+    ),
+    "quantized": product(
+        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 28), "UINT8", "Ab", **QUANTIZED
+    ),
+    "quantized, odd": product(
+        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 27), "UINT8", "aB", **QUANTIZED
+    ),
+}  # fmt: skip
+INPUT_POINT = {"InputZeroPointTensor": of("UINT8", 1, 1, 1, 1)}
+WINDOWS = {
+    "whole places": convolution(
+        "ConvolutionInteger", of("UINT8", 2, 16, 9, 10), of(S, 20, 16, 3, 3), "INT32",
+        **INPUT_POINT, FilterZeroPointTensor=of(S, 1, 20, 1, 1),
+    ),
+    "few channels": convolution(
+        "ConvolutionInteger", of("UINT8", 1, 3, 11, 9), of("UINT8", 24, 3, 3, 5), "INT32", Strides=2,
+        **INPUT_POINT,
+    ),
+    "one place": convolution(
+        "ConvolutionInteger", of(S, 2, 32, 6, 8), of(S, 20, 32, 1, 1), "INT32", StartPadding=0, EndPadding=0
+    ),
+    "groups, dilated": convolution(
+        "ConvolutionInteger", of("UINT8", 2, 24, 7, 7), of("UINT8", 32, 12, 3, 3), "INT32",
+        Dilations=2, GroupCount=2, **INPUT_POINT, FilterZeroPointTensor=of("UINT8", 1, 1, 1, 1),
+    ),
+    "a line": convolution(
+        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 24, 20, 5), "INT32",
+        InputZeroPointTensor=of("UINT8", 1), FilterZeroPointTensor=of(S, 24),
+    ),
+    "in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3), "INT32"),
+    "quantized": convolution(
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 8, 8), of(S, 20, 16, 3, 3), "UINT8",
+        **INPUT_POINT, InputScaleTensor=of(F, 1, 1, 1, 1), FilterScaleTensor=of(F, 1, 20, 1, 1),
+        BiasTensor=of("INT32", 1, 20, 1, 1), OutputScaleTensor=of(F, 1, 1, 1, 1),
+        OutputZeroPointTensor=of("UINT8", 1, 1, 1, 1),
+    ),
+}  # fmt: skip
+
+
+def passes(desc: Any) -> list[int]:
+    return [one.defines["PASS"] for one in gpu.planned(desc).dispatches]
+
+
+def test_what_is_worth_a_tile() -> None:
+    for name, desc in (CASES | WINDOWS).items():
+        assert [one for one in desc.validate("6.4") if not one.advice] == [], name
+        assert passes(desc) == ([1, 2] if name == "in parts" else [1]), name
+    small = product("MatrixMultiplyInteger", of(S, 8, 8), of(S, 8, 8), "INT32")
+    wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), F, **SCALES)
+    long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8), "INT32")
+    few = convolution("ConvolutionInteger", of(S, 1, 16, 24, 24), of(S, 16, 1, 3, 3), "INT32", GroupCount=16)
+    assert [passes(one) for one in (small, wide, long, few)] == [[0]] * 4
+
+
+def test_c_plans_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    large = product("MatrixMultiplyInteger", of(S, 4096, 64), of("UINT8", 64, 4096), "INT32", "aB")
+    for name, desc in (CASES | WINDOWS | {"large": large}).items():
+        assert library.plan(desc) == expected(desc), name
+
+
+def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of all sizes, those farthest from zero among them, the same along dimensions of stride 0."""
+    strides = zip(tensor.Sizes, tensor.element_strides, strict=True)
+    sizes = [1 if stride == 0 else size for size, stride in strides]
+    type_ = np.dtype(tensor.DataType.numpy)
+    if type_.kind == "f":
+        numbers: np.ndarray = rng.uniform(0.5, 2, sizes)
+    else:
+        ends = np.iinfo(np.int16 if type_.itemsize > 1 else type_)
+        numbers = rng.integers(ends.min, ends.max + 1, sizes)
+        numbers = np.where(rng.random(sizes) < 0.2, ends.min, numbers)
+    return np.broadcast_to(numbers, tensor.Sizes).astype(type_)
+
+
+def inputs_of(desc: Any) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
+    arrays = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
+    if "OutputScaleTensor" in arrays:
+        arrays["OutputScaleTensor"] *= 1000  # most results are then within the type
+    return arrays
+
+
+@pytest.mark.parametrize("name", CASES | WINDOWS)
+def test_tiles_give_what_the_definition_gives(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Floats, too: their sums are whole numbers, below 2^24 here."""
+    desc = (CASES | WINDOWS)[name]
+    inputs = inputs_of(desc)
+    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
+    assert gpu.run(desc, inputs, device)["OutputTensor"].tobytes() == found.tobytes(), "not twice the same"
+    wanted = reference.run(desc, inputs)["OutputTensor"]
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(found, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-6)
+    else:
+        np.testing.assert_array_equal(found, wanted)
+    monkeypatch.setattr(contraction, "LEAST_PRODUCTS", 2**40)
+    assert passes(desc) == [0]
+    assert gpu.run(desc, inputs, device)["OutputTensor"].tobytes() == found.tobytes()
+
+
+def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each product is 255 * 255: no float holds their sum, and integers of 32 bits only just."""
+    most = contraction.MOST_BYTES
+    desc = product("MatrixMultiplyInteger", of("UINT8", 4, most), of(S, most, 4), "INT32", "AB")
+    a, b = np.full((4, most), 255, np.uint8), np.full((most, 4), -128, np.int8)
+    points = {
+        "AZeroPointTensor": np.zeros((1, 1), np.uint8),
+        "BZeroPointTensor": np.full((1, 1), 127, np.int8),
+    }
+    for parts in (1, 512):
+        monkeypatch.setattr(contraction, "ENOUGH_GROUPS", parts)
+        assert passes(desc) == ([1] if parts == 1 else [1, 2])
+        found = gpu.run(desc, {"ATensor": a, "BTensor": b, **points}, device)["OutputTensor"]
+        np.testing.assert_array_equal(found, np.full((4, 4), -255 * 255 * most))
+
+
+def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    desc = product("MatrixMultiplyInteger", of("UINT8", 132, 20), of(S, 20, 140), "INT32", "ab")
+    monkeypatch.setattr(contraction, "MANY_TILES", 1)
+    assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
+    inputs = inputs_of(desc)
+    a, b, points, others = (
+        inputs[f"{name}Tensor"].astype(np.int64) for name in ("A", "B", "AZeroPoint", "BZeroPoint")
+    )
+    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
+    np.testing.assert_array_equal(found, (a - points) @ (b - others))
