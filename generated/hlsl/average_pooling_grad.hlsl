@@ -11,7 +11,8 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 OutputGradientTensor
+//              0 Share
+//              1 OutputGradientTensor
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -32,6 +33,7 @@
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -40,22 +42,24 @@ struct Dimension
     uint shift;
 };
 
-[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 startPadding[2];
+    int4 keptShareSizes[2];
     int4 strides[2];
+    int4 startPadding[2];
     int4 paddedSizes[2];
     int4 spatial[2];
     int4 windowSize[2];
-    int4 inputGradientSizes2[2];
+    int4 results[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
+    int keptShareFirst;
     int includePadding;
 };
 
@@ -422,42 +426,42 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
     StoreOutputGradient(offset, entry);
 }
 
+REAL_VALUE ReadKeptShare(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_SHARE_SIZES_LENGTH; d++)
+    {
+        const int size = keptShareSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    place = (uint)keptShareFirst + place * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    return asdouble(scratch[place], scratch[place + 1]);
+#else
+    return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptShare(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptShareFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int Dilation(int d)
 {
     return 1;
 }
 
-List Entries2(List at, List w)
-{
-    List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
-    [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Dilation(d)));
-    return result;
-}
-
-List Back(List at, List w)
-{
-    return Entries2(at, w);
-}
-
-List Entries(List w, List at)
-{
-    List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
-    [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
-    return result;
-}
-
-List Covering(List at, List w)
-{
-    return Entries(w, at);
-}
-
-List Entries3(List o, List w)
+List Entries(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -469,10 +473,10 @@ List Entries3(List o, List w)
 
 List Place(List o, List w)
 {
-    return Entries3(o, w);
+    return Entries(o, w);
 }
 
-List Entries4(List c)
+List Entries2(List c)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -484,7 +488,7 @@ List Entries4(List c)
 
 List Padded(List c)
 {
-    return Entries4(c);
+    return Entries2(c);
 }
 
 bool Chosen(List o, List w)
@@ -496,7 +500,7 @@ bool Chosen(List o, List w)
     return Inside(Place(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-int64_t SumOf2(List o)
+int64_t SumOf(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -515,45 +519,54 @@ int64_t SumOf2(List o)
 
 int64_t Count(List o)
 {
-    return max((int64_t)SumOf2(o), (int64_t)1);
+    return max((int64_t)SumOf(o), (int64_t)1);
 }
 
-bool AllOf(List w, List at)
+List Entries3(List at)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
-    bool result = true;
-    [loop]
-    for (int d = dFirst; d < dLast; d++)
-    {
-        result = result && (FloorRemainder(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0);
-    }
+    List result = (List)0;
+    result.length = clamp(DIMS_BOUND, 0, 8);
+    [unroll]
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = max(min((int)(FloorQuotient((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + 1), (int)Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), (int)0);
     return result;
 }
 
-bool OnStride(List at, List w)
+List Last(List at)
 {
-    return AllOf(w, at);
+    return Entries3(at);
 }
 
-bool Covers(List at, List w)
+int Before(List at, int d)
 {
-    return (Inside(Covering(at, w), ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH)) && OnStride(at, w));
+    return ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - ((Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d) - 1) * Dilation(d)));
 }
 
-REAL_VALUE SumOf(List at)
+List Entries4(List at)
 {
-    const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    List result = (List)0;
+    result.length = clamp(DIMS_BOUND, 0, 8);
+    [unroll]
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = max(min((int)FloorQuotient(((Before(at, d) + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) - 1), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)), (int)Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), (int)0);
+    return result;
+}
+
+List First(List at)
+{
+    return Entries4(at);
+}
+
+REAL_VALUE SumOf2(List at)
+{
+    const List oLast = Last(at);
+    const List oFirst = First(at);
     REAL_VALUE result = (REAL_VALUE)0;
-    List w = wFirst;
+    List o = oFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
     {
-        if (Covers(at, w))
-        {
-            result = result + (REAL_VALUE)((REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), Covering(at, w))) / Convert(Count(Covering(at, w)), (REAL_VALUE)0));
-        }
+        result = result + (REAL_VALUE)ReadKeptShare(Join(Part(at, 0, 2), o));
     }
     return result;
 }
@@ -579,7 +592,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf(at), OUTPUT_GRADIENT_BITS));
+#if PASS == 0  // Share
+    WriteKeptShare(first + item, ((REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)));
+#elif PASS == 1  // OutputGradientTensor
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf2(at), OUTPUT_GRADIENT_BITS));
 #endif
 }

@@ -1209,7 +1209,7 @@ bool AnyOf(List at)
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     bool result = false;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result || (Entry(at, (d + 2)) >= (Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH), (d + 2)) - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), d)));
@@ -1314,7 +1314,7 @@ bool AllOf(List w, List at)
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     bool result = true;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result && (FloorRemainder(Entry(SpreadPlace(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0);

@@ -514,7 +514,7 @@ bool AllOf(List w, List at)
     const int dFirst = 0;
     const int dLast = DIMENSION_COUNT_BOUND;
     bool result = true;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result && (FloorRemainder(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0);

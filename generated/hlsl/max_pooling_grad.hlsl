@@ -59,7 +59,7 @@ struct Dimension
     int4 startPadding[2];
     int4 spatial[2];
     int4 windowSize[2];
-    int4 inputGradientSizes2[2];
+    int4 results[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -556,71 +556,53 @@ int Chosen(List at)
     return -1;
 }
 
-List Entries3(List at, List w)
+List Entries2(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Dilation(d)));
+        result.entries[d] = max(min((int)(FloorQuotient((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + 1), (int)Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), (int)0);
     return result;
 }
 
-List Back(List at, List w)
+List Last(List at)
 {
-    return Entries3(at, w);
+    return Entries2(at);
 }
 
-List Entries2(List w, List at)
+int Before(List at, int d)
+{
+    return ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - ((Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d) - 1) * Dilation(d)));
+}
+
+List Entries3(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
+        result.entries[d] = max(min((int)FloorQuotient(((Before(at, d) + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) - 1), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)), (int)Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), (int)0);
     return result;
 }
 
-List Covering(List at, List w)
+List First(List at)
 {
-    return Entries2(w, at);
-}
-
-bool AllOf(List w, List at)
-{
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
-    bool result = true;
-    [loop]
-    for (int d = dFirst; d < dLast; d++)
-    {
-        result = result && (FloorRemainder(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0);
-    }
-    return result;
-}
-
-bool OnStride(List at, List w)
-{
-    return AllOf(w, at);
-}
-
-bool Covers(List at, List w)
-{
-    return (Inside(Covering(at, w), ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH)) && OnStride(at, w));
+    return Entries3(at);
 }
 
 REAL_VALUE SumOf(List at)
 {
-    const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List oLast = Last(at);
+    const List oFirst = First(at);
     REAL_VALUE result = (REAL_VALUE)0;
-    List w = wFirst;
+    List o = oFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
+    for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
     {
-        if (Covers(at, w) && (ReadKeptWinner(Join(Part(at, 0, 2), Covering(at, w))) == Flat(at, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH))))
+        if (ReadKeptWinner(Join(Part(at, 0, 2), o)) == Flat(at, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         {
-            result = result + (REAL_VALUE)(REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), Covering(at, w)));
+            result = result + (REAL_VALUE)(REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), o));
         }
     }
     return result;

@@ -11,7 +11,8 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 OutputTensor
+//              0 Place
+//              1 OutputTensor
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -35,6 +36,7 @@
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -43,19 +45,21 @@ struct Dimension
     uint shift;
 };
 
-[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
+    int4 keptPlaceSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
+    int keptPlaceFirst;
     int isLinear;
 };
 
@@ -96,6 +100,15 @@ List Listed(int x0)
     List result = (List)0;
     result.entries[0] = x0;
     result.length = 1;
+    return result;
+}
+
+List Listed(int x0, int x1)
+{
+    List result = (List)0;
+    result.entries[0] = x0;
+    result.entries[1] = x1;
+    result.length = 2;
     return result;
 }
 
@@ -579,33 +592,63 @@ OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 #endif
 }
 
+REAL_VALUE ReadKeptPlace(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_PLACE_SIZES_LENGTH; d++)
+    {
+        const int size = keptPlaceSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    place = (uint)keptPlaceFirst + place * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    return asdouble(scratch[place], scratch[place + 1]);
+#else
+    return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptPlace(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPlaceFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
+precise REAL_VALUE OutputOffset(int d)
+{
+    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
+}
+
+precise REAL_VALUE Chosen(List at)
+{
+    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)), (REAL_VALUE)0.0f))
+    {
+        return Divide((Convert(Entry(at, 1), (REAL_VALUE)0) - OutputOffset(Entry(at, 0))), (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)));
+    }
+    return (REAL_VALUE)0.0f;
+}
+
+precise REAL_VALUE InputOffset(int d)
+{
+    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
+}
+
 int Size(int d)
 {
     return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d);
 }
 
-REAL_VALUE OutputOffset(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
-REAL_VALUE Chosen2(int d, int o)
-{
-    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d), (REAL_VALUE)0.0f))
-    {
-        return ((Convert(o, (REAL_VALUE)0) - OutputOffset(d)) / (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d));
-    }
-    return (REAL_VALUE)0.0f;
-}
-
-REAL_VALUE InputOffset(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
 REAL_VALUE X(int d, int o)
 {
-    return ((Chosen2(d, o)) - InputOffset(d));
+    return ReadKeptPlace(Listed(d, o));
 }
 
 REAL_VALUE Stretch(int d)
@@ -628,7 +671,7 @@ REAL_VALUE ProductOf(List at, List p)
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     REAL_VALUE result = (REAL_VALUE)1;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result * (REAL_VALUE)Weight(d, Entry(at, d), Entry(p, d), Size(d));
@@ -641,28 +684,9 @@ REAL_VALUE Weights(List at, List p)
     return ProductOf(at, p);
 }
 
-precise REAL_VALUE OutputOffset2(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
-precise REAL_VALUE Chosen3(int d, int o)
-{
-    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d), (REAL_VALUE)0.0f))
-    {
-        return Divide((Convert(o, (REAL_VALUE)0) - OutputOffset2(d)), (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d));
-    }
-    return (REAL_VALUE)0.0f;
-}
-
-precise REAL_VALUE InputOffset2(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
 precise REAL_VALUE X2(int d, int o)
 {
-    return ((Chosen3(d, o)) - InputOffset2(d));
+    return ReadKeptPlace(Listed(d, o));
 }
 
 precise REAL_VALUE Stretch2(int d)
@@ -681,7 +705,7 @@ List Entries(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (int)max(min((int64_t)Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int64_t)0), (int64_t)Size(d)), (int64_t)1);
+        result.entries[d] = max(min(Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int)0), (int)Size(d)), (int)1);
     return result;
 }
 
@@ -696,7 +720,7 @@ List Entries2(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (int)max(min((int64_t)((int64_t)Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int64_t)0) + (int64_t)1), (int64_t)(Size(d) - 1)), (int64_t)0);
+        result.entries[d] = (max(min(Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int)0), (int)(Size(d) - 1) - 1), (int)0 - 1) + 1);
     return result;
 }
 
@@ -726,7 +750,7 @@ precise REAL_VALUE Blended(List at)
 
 int Nearest(int d, int o, int size)
 {
-    return (int)max(min((int64_t)Convert(Ceil((X2(d, o) - (REAL_VALUE)0.5f)), (int64_t)0), (int64_t)(size - 1)), (int64_t)0);
+    return max(min(Convert(Ceil((X2(d, o) - (REAL_VALUE)0.5f)), (int)0), (int)(size - 1)), (int)0);
 }
 
 List Entries3(List at)
@@ -739,18 +763,18 @@ List Entries3(List at)
     return result;
 }
 
-INPUT_VALUE Chosen4(List at)
+INPUT_VALUE Chosen3(List at)
 {
     return ReadInput(Entries3(at));
 }
 
-INPUT_VALUE Chosen(List at)
+INPUT_VALUE Chosen2(List at)
 {
     if ((isLinear != 0))
     {
         return (INPUT_VALUE)QuantizeOutput(Blended(at));
     }
-    return Chosen4(at);
+    return Chosen3(at);
 }
 
 // The coordinate of an element
@@ -774,7 +798,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // OutputTensor
-    WriteOutput(at, (Chosen(at)));
+#if PASS == 0  // Place
+    WriteKeptPlace(first + item, ((Chosen(at)) - InputOffset(Entry(at, 0))));
+#elif PASS == 1  // OutputTensor
+    WriteOutput(at, (Chosen2(at)));
 #endif
 }

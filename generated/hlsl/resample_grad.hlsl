@@ -11,7 +11,8 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 OutputGradientTensor
+//              0 Place
+//              1 OutputGradientTensor
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -32,6 +33,7 @@
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -40,19 +42,21 @@ struct Dimension
     uint shift;
 };
 
-[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
+    int4 keptPlaceSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
+    int keptPlaceFirst;
     int isLinear;
 };
 
@@ -93,6 +97,15 @@ List Listed(int x0)
     List result = (List)0;
     result.entries[0] = x0;
     result.length = 1;
+    return result;
+}
+
+List Listed(int x0, int x1)
+{
+    List result = (List)0;
+    result.entries[0] = x0;
+    result.entries[1] = x1;
+    result.length = 2;
     return result;
 }
 
@@ -567,33 +580,63 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
     StoreOutputGradient(offset, entry);
 }
 
+REAL_VALUE ReadKeptPlace(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_PLACE_SIZES_LENGTH; d++)
+    {
+        const int size = keptPlaceSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    place = (uint)keptPlaceFirst + place * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    return asdouble(scratch[place], scratch[place + 1]);
+#else
+    return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptPlace(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPlaceFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
+precise REAL_VALUE OutputOffset(int d)
+{
+    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
+}
+
+precise REAL_VALUE Chosen(List at)
+{
+    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)), (REAL_VALUE)0.0f))
+    {
+        return Divide((Convert(Entry(at, 1), (REAL_VALUE)0) - OutputOffset(Entry(at, 0))), (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)));
+    }
+    return (REAL_VALUE)0.0f;
+}
+
+precise REAL_VALUE InputOffset(int d)
+{
+    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
+}
+
 int Size(int d)
 {
     return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d);
 }
 
-REAL_VALUE OutputOffset(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
-REAL_VALUE Chosen2(int d, int o)
-{
-    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d), (REAL_VALUE)0.0f))
-    {
-        return ((Convert(o, (REAL_VALUE)0) - OutputOffset(d)) / (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d));
-    }
-    return (REAL_VALUE)0.0f;
-}
-
-REAL_VALUE InputOffset(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
 REAL_VALUE X(int d, int o)
 {
-    return ((Chosen2(d, o)) - InputOffset(d));
+    return ReadKeptPlace(Listed(d, o));
 }
 
 REAL_VALUE Stretch(int d)
@@ -616,7 +659,7 @@ REAL_VALUE ProductOf(List o, List at)
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     REAL_VALUE result = (REAL_VALUE)1;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result * (REAL_VALUE)Weight(d, Entry(o, d), Entry(at, d), Size(d));
@@ -629,28 +672,9 @@ REAL_VALUE Taken(List at, List o)
     return ProductOf(o, at);
 }
 
-precise REAL_VALUE OutputOffset2(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
-precise REAL_VALUE Chosen3(int d, int o)
-{
-    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d), (REAL_VALUE)0.0f))
-    {
-        return Divide((Convert(o, (REAL_VALUE)0) - OutputOffset2(d)), (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d));
-    }
-    return (REAL_VALUE)0.0f;
-}
-
-precise REAL_VALUE InputOffset2(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
 precise REAL_VALUE X2(int d, int o)
 {
-    return ((Chosen3(d, o)) - InputOffset2(d));
+    return ReadKeptPlace(Listed(d, o));
 }
 
 precise REAL_VALUE Stretch2(int d)
@@ -673,7 +697,7 @@ bool AllOf(List o, List at)
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     bool result = true;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result && Less((REAL_VALUE)0.0f, Weight2(d, Entry(o, d), Entry(at, d), Size(d)));
@@ -696,13 +720,13 @@ precise REAL_VALUE Returned(int d, int i)
     return (((Convert(i, (REAL_VALUE)0) + (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d)) * (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)) + (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d));
 }
 
-int Chosen4(List at, int d)
+int Chosen3(List at, int d)
 {
     if (((Entry(at, d) == (Size(d) - 1)) || (!Less((REAL_VALUE)0.0f, (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)))))
     {
         return Results(d);
     }
-    return (int)max(min((int64_t)((int64_t)Convert(Ceil(Returned(d, (Entry(at, d) + 1))), (int64_t)0) + (int64_t)2), (int64_t)Results(d)), (int64_t)0);
+    return (max(min(Convert(Ceil(Returned(d, (Entry(at, d) + 1))), (int)0), (int)Results(d) - 2), (int)0 - 2) + 2);
 }
 
 List Entries(List at)
@@ -711,7 +735,7 @@ List Entries(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Chosen4(at, d);
+        result.entries[d] = Chosen3(at, d);
     return result;
 }
 
@@ -720,7 +744,7 @@ List Last(List at)
     return Entries(at);
 }
 
-int Chosen5(List at, int d)
+int Chosen4(List at, int d)
 {
     if (((Entry(at, d) == 0) || (!Less((REAL_VALUE)0.0f, (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)))))
     {
@@ -735,7 +759,7 @@ List Entries2(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Chosen5(at, d);
+        result.entries[d] = Chosen4(at, d);
     return result;
 }
 
@@ -763,7 +787,7 @@ REAL_VALUE SumOf(List at)
 
 int Nearest(int d, int o, int size)
 {
-    return (int)max(min((int64_t)Convert(Ceil((X2(d, o) - (REAL_VALUE)0.5f)), (int64_t)0), (int64_t)(size - 1)), (int64_t)0);
+    return max(min(Convert(Ceil((X2(d, o) - (REAL_VALUE)0.5f)), (int)0), (int)(size - 1)), (int)0);
 }
 
 bool AllOf2(List o, List at)
@@ -771,7 +795,7 @@ bool AllOf2(List o, List at)
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     bool result = true;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result && (Nearest(d, Entry(o, d), Size(d)) == Entry(at, d));
@@ -801,7 +825,7 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-REAL_VALUE Chosen(List at)
+REAL_VALUE Chosen2(List at)
 {
     if ((isLinear != 0))
     {
@@ -831,7 +855,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((Chosen(at)), OUTPUT_GRADIENT_BITS));
+#if PASS == 0  // Place
+    WriteKeptPlace(first + item, ((Chosen(at)) - InputOffset(Entry(at, 0))));
+#elif PASS == 1  // OutputGradientTensor
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_GRADIENT_BITS));
 #endif
 }

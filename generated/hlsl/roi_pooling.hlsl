@@ -588,7 +588,7 @@ bool AllOf(List at)
 
 int Batch(List at)
 {
-    return (int)max(min((int64_t)Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int64_t)0), (int64_t)inputSizesEntry), (int64_t)0);
+    return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), (int)inputSizesEntry), (int)0);
 }
 
 REAL_VALUE MaxOf(List at)

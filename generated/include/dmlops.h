@@ -31112,12 +31112,13 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
-    {0, NULL},
-    {1, dmlops_resample_passes},
+    {1, dmlops_resample_kept},
+    {2, dmlops_resample_passes},
     {1, dmlops_resample_lists},
     {1, dmlops_resample_bounds},
     0,
@@ -31131,11 +31132,23 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_OPERATOR_DESC* desc = (const DML_RESAMPLE_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_shader);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->ScaleCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
@@ -31701,12 +31714,13 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
-    {0, NULL},
-    {1, dmlops_resample1_passes},
+    {1, dmlops_resample1_kept},
+    {2, dmlops_resample1_passes},
     {3, dmlops_resample1_lists},
     {1, dmlops_resample1_bounds},
     0,
@@ -31720,11 +31734,23 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE1_OPERATOR_DESC* desc = (const DML_RESAMPLE1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample1_shader);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->DimensionCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
@@ -32317,12 +32343,13 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_average_pooling_grad_lists[] = {"START_PADDING", "STRIDES", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "INPUT_GRADIENT_SIZES2"};
+static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
+static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
-    {0, NULL},
-    {1, dmlops_average_pooling_grad_passes},
+    {1, dmlops_average_pooling_grad_kept},
+    {2, dmlops_average_pooling_grad_passes},
     {6, dmlops_average_pooling_grad_lists},
     {1, dmlops_average_pooling_grad_bounds},
     0,
@@ -32336,42 +32363,48 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
-    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_average_pooling_grad_shader);
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list2);
     dmlops_list list3;
     list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list4;
-        list4.count = 0;
-        dmlops_append(&list4, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-        dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
-    }
+    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_list list4;
+    list4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        dmlops_list list5;
+        list5.count = 0;
+        dmlops_append(&list5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
+        dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list4);
     dmlops_list list6;
     list6.count = 0;
-    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_append(&list6, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list6);
     dmlops_list list7;
     list7.count = 0;
-    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
@@ -32379,7 +32412,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
-static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "INPUT_GRADIENT_SIZES2"};
+static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
@@ -32459,12 +32492,13 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
     dmlops_plan_nonzero(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
-    {0, NULL},
-    {1, dmlops_resample_grad_passes},
+    {1, dmlops_resample_grad_kept},
+    {2, dmlops_resample_grad_passes},
     {3, dmlops_resample_grad_lists},
     {1, dmlops_resample_grad_bounds},
     0,
@@ -32478,11 +32512,23 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_GRAD_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
+    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_grad_shader);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->DimensionCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
@@ -33455,12 +33501,13 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
-    {0, NULL},
-    {1, dmlops_resample2_passes},
+    {1, dmlops_resample2_kept},
+    {2, dmlops_resample2_passes},
     {3, dmlops_resample2_lists},
     {1, dmlops_resample2_bounds},
     0,
@@ -33474,11 +33521,23 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE2_OPERATOR_DESC* desc = (const DML_RESAMPLE2_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample2_shader);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->DimensionCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
@@ -33488,12 +33547,13 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_plan_definition(planning, &told, &dmlops_resample2_shader);
 }
 
-static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
-    {0, NULL},
-    {1, dmlops_resample_grad1_passes},
+    {1, dmlops_resample_grad1_kept},
+    {2, dmlops_resample_grad1_passes},
     {3, dmlops_resample_grad1_lists},
     {1, dmlops_resample_grad1_bounds},
     0,
@@ -33507,11 +33567,23 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_GRAD1_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD1_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
+    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_grad1_shader);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->DimensionCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
@@ -34760,12 +34832,13 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
-    {0, NULL},
-    {1, dmlops_resample3_passes},
+    {1, dmlops_resample3_kept},
+    {2, dmlops_resample3_passes},
     {3, dmlops_resample3_lists},
     {1, dmlops_resample3_bounds},
     0,
@@ -34779,11 +34852,23 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE3_OPERATOR_DESC* desc = (const DML_RESAMPLE3_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample3_shader);
+    dmlops_list list1;
+    list1.count = 0;
+    dmlops_push(&list1, (int64_t)desc->DimensionCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);

@@ -641,9 +641,11 @@ def rank_of(tensor: TensorDesc | None) -> int:
     return len(sizes_of(tensor))
 
 
-def entry(sequence: Sequence[Any], index: int) -> Any:
-    """One entry of an array; 0 where it has none."""
-    return sequence[index] if 0 <= index < len(sequence) else 0
+def entry(sequence: Sequence[Any], index: Any) -> Any:
+    """One entry of an array, or those at several places; 0 where it has none."""
+    if np.ndim(index) == 0:
+        return sequence[index] if 0 <= index < len(sequence) else 0
+    return np.asarray([*sequence, 0])[np.where((index >= 0) & (index < len(sequence)), index, -1)]
 
 
 def quotient(a: Any, b: Any) -> Any:

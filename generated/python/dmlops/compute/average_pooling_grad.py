@@ -53,25 +53,11 @@ def define(e: Evaluation) -> None:
     def dims() -> Any:
         return desc.DimensionCount
 
-    def dilation(d: Any) -> Any:
-        return 1
-
-    def back(at: Any, w: Any) -> Any:
-        return tuple(
-            entry(at, d + 2) + entry(desc.StartPadding, d) - entry(w, d) * dilation(d) for d in range(dims())
-        )
-
-    def covering(at: Any, w: Any) -> Any:
-        return tuple(quotient(entry(back(at, w), d), entry(desc.Strides, d)) for d in range(dims()))
-
-    def on_stride(at: Any, w: Any) -> Any:
-        return f.every(remainder(entry(back(at, w), d), entry(desc.Strides, d)) == 0 for d in range(dims()))
-
-    def covers(at: Any, w: Any) -> Any:
-        return f.both(inside(covering(at, w), desc.InputGradientTensor.Sizes[2:]), on_stride(at, w))
-
     def padded(c: Any) -> Any:
         return tuple(entry(c, d) + entry(desc.StartPadding, d) for d in range(dims()))
+
+    def dilation(d: Any) -> Any:
+        return 1
 
     def place(o: Any, w: Any) -> Any:
         return tuple(
@@ -100,21 +86,51 @@ def define(e: Evaluation) -> None:
             1,
         )
 
+    def results() -> Any:
+        return desc.InputGradientTensor.Sizes[2:]
+
+    def last(at: Any) -> Any:
+        return tuple(
+            clamp(
+                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1,
+                0,
+                entry(results(), d),
+            )
+            for d in range(dims())
+        )
+
+    def before(at: Any, d: Any) -> Any:
+        return entry(at, d + 2) + entry(desc.StartPadding, d) - (entry(desc.WindowSize, d) - 1) * dilation(d)
+
+    def first(at: Any) -> Any:
+        return tuple(
+            clamp(
+                quotient(before(at, d) + entry(desc.Strides, d) - 1, entry(desc.Strides, d)),
+                0,
+                entry(results(), d),
+            )
+            for d in range(dims())
+        )
+
+    e.tensors = {
+        "Share": Kept(
+            np.float64,
+            sizes=lambda: desc.InputGradientTensor.Sizes,
+            value=lambda at: e.double("InputGradientTensor", at) / e.as_double(count(at[2:])),
+        ),
+    }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
-            lambda w: e.double("InputGradientTensor", at[:2] + covering(at, w))
-            / e.as_double(count(covering(at, w))),
-            box(desc.WindowSize),
-            where=lambda w: covers(at, w),
+            lambda o: e.double("Share", at[:2] + o), Box(first(at), last(at)),
         ),
     }
     e.known = {
-        "startPadding": lambda: desc.StartPadding,
         "strides": lambda: desc.Strides,
+        "startPadding": lambda: desc.StartPadding,
         "paddedSizes": lambda: padded_sizes(),
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
-        "inputGradientSizes2": lambda: desc.InputGradientTensor.Sizes[2:],
+        "results": lambda: results(),
         "includePadding": lambda: desc.IncludePadding,
         "dims": lambda: dims(),
     }
@@ -126,17 +142,19 @@ SHADER = Shader(
         "OutputGradientTensor": "OUTPUT_GRADIENT",
     },
     kept={
+        "Share": ("KEPT_SHARE", "REAL_VALUE"),
     },
     passes=(
-        Pass(('OutputGradientTensor',), ()),
+        Pass(('Share',), ()),
+        Pass(('OutputGradientTensor',), ('Share',)),
     ),
     lists=(
-        ("ints", "startPadding", "START_PADDING"),
         ("ints", "strides", "STRIDES"),
+        ("ints", "startPadding", "START_PADDING"),
         ("ints", "paddedSizes", "PADDED_SIZES"),
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
-        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
+        ("ints", "results", "RESULTS"),
     ),
     elements=(
     ),

@@ -75,19 +75,31 @@ def define(e: Evaluation) -> None:
             where=lambda w: valid(at, w),
         )
 
-    def back(at: Any, w: Any) -> Any:
+    def results() -> Any:
+        return desc.InputGradientTensor.Sizes[2:]
+
+    def last(at: Any) -> Any:
         return tuple(
-            entry(at, d + 2) + entry(desc.StartPadding, d) - entry(w, d) * dilation(d) for d in range(dims())
+            clamp(
+                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1,
+                0,
+                entry(results(), d),
+            )
+            for d in range(dims())
         )
 
-    def covering(at: Any, w: Any) -> Any:
-        return tuple(quotient(entry(back(at, w), d), entry(desc.Strides, d)) for d in range(dims()))
+    def before(at: Any, d: Any) -> Any:
+        return entry(at, d + 2) + entry(desc.StartPadding, d) - (entry(desc.WindowSize, d) - 1) * dilation(d)
 
-    def on_stride(at: Any, w: Any) -> Any:
-        return f.every(remainder(entry(back(at, w), d), entry(desc.Strides, d)) == 0 for d in range(dims()))
-
-    def covers(at: Any, w: Any) -> Any:
-        return f.both(inside(covering(at, w), desc.InputGradientTensor.Sizes[2:]), on_stride(at, w))
+    def first(at: Any) -> Any:
+        return tuple(
+            clamp(
+                quotient(before(at, d) + entry(desc.Strides, d) - 1, entry(desc.Strides, d)),
+                0,
+                entry(results(), d),
+            )
+            for d in range(dims())
+        )
 
     e.tensors = {
         "Winner": Kept(
@@ -102,12 +114,9 @@ def define(e: Evaluation) -> None:
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
-            lambda w: e.double("InputGradientTensor", at[:2] + covering(at, w)),
-            box(desc.WindowSize),
-            where=lambda w: f.both(
-                covers(at, w),
-                e.integer("Winner", at[:2] + covering(at, w)) == flat(at, desc.InputTensor.Sizes),
-            ),
+            lambda o: e.double("InputGradientTensor", at[:2] + o),
+            Box(first(at), last(at)),
+            where=lambda o: e.integer("Winner", at[:2] + o) == flat(at, desc.InputTensor.Sizes),
         ),
     }
     e.known = {
@@ -116,7 +125,7 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
-        "inputGradientSizes2": lambda: desc.InputGradientTensor.Sizes[2:],
+        "results": lambda: results(),
         "dims": lambda: dims(),
     }
 
@@ -140,7 +149,7 @@ SHADER = Shader(
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
-        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
+        ("ints", "results", "RESULTS"),
     ),
     elements=(
     ),

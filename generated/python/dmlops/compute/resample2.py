@@ -53,6 +53,9 @@ def define(e: Evaluation) -> None:
     def dims() -> Any:
         return desc.DimensionCount
 
+    def larger2() -> Any:
+        return desc.OutputTensor.Sizes
+
     def output_offset(d: Any) -> Any:
         return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
 
@@ -60,14 +63,7 @@ def define(e: Evaluation) -> None:
         return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
 
     def x(d: Any, o: Any) -> Any:
-        return (
-            (
-                (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d)))
-                if e.as_single(f.single(entry(desc.Scales, d))) != 0.0
-                else e.as_single(0.0)
-            )
-            - input_offset(d)
-        )
+        return e.single("Place", (d, o))
 
     def stretch(d: Any) -> Any:
         return e.as_single(1.0)
@@ -90,21 +86,8 @@ def define(e: Evaluation) -> None:
             for d in range(dims())
         )
 
-    def output_offset2(d: Any) -> Any:
-        return e.as_double(f.single(entry(desc.OutputPixelOffsets, d)))
-
-    def input_offset2(d: Any) -> Any:
-        return e.as_double(f.single(entry(desc.InputPixelOffsets, d)))
-
     def x2(d: Any, o: Any) -> Any:
-        return (
-            (
-                (e.as_double(o) - output_offset2(d)) / e.as_double(f.single(entry(desc.Scales, d)))
-                if e.as_single(f.single(entry(desc.Scales, d))) != 0.0
-                else 0.0
-            )
-            - input_offset2(d)
-        )
+        return e.double("Place", (d, o))
 
     def stretch2(d: Any) -> Any:
         return 1.0
@@ -140,6 +123,21 @@ def define(e: Evaluation) -> None:
     def chosen(at: Any) -> Any:
         return e.element("InputTensor", tuple(nearest(d, entry(at, d), size2(d)) for d in range(dims())))
 
+    e.tensors = {
+        "Place": Kept(
+            None,
+            sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
+            value=lambda at: (
+                choose(
+                    e.as_single(f.single(entry(desc.Scales, at[0]))) != 0.0,
+                    (e.as_single(at[1]) - output_offset(at[0]))
+                    / e.as_single(f.single(entry(desc.Scales, at[0]))),
+                    e.as_single(0.0),
+                )
+            )
+            - input_offset(at[0]),
+        ),
+    }
     e.outputs = {
         "OutputTensor": lambda at: e.quantized(blended(at), "OutputTensor")
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
@@ -161,9 +159,11 @@ SHADER = Shader(
         "OutputTensor": "OUTPUT",
     },
     kept={
+        "Place": ("KEPT_PLACE", "REAL_VALUE"),
     },
     passes=(
-        Pass(('OutputTensor',), ()),
+        Pass(('Place',), ()),
+        Pass(('OutputTensor',), ('Place',)),
     ),
     lists=(
         ("floats", "scales", "SCALES"),

@@ -53,6 +53,15 @@ def define(e: Evaluation) -> None:
     def dims() -> Any:
         return desc.DimensionCount
 
+    def larger2() -> Any:
+        return desc.InputGradientTensor.Sizes
+
+    def output_offset(d: Any) -> Any:
+        return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
+
+    def input_offset(d: Any) -> Any:
+        return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
+
     def size2(d: Any) -> Any:
         return entry(desc.OutputGradientTensor.Sizes, d)
 
@@ -88,21 +97,8 @@ def define(e: Evaluation) -> None:
             for d in range(dims())
         )
 
-    def output_offset(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
-
-    def input_offset(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
-
     def x(d: Any, o: Any) -> Any:
-        return (
-            (
-                (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d)))
-                if e.as_single(f.single(entry(desc.Scales, d))) != 0.0
-                else e.as_single(0.0)
-            )
-            - input_offset(d)
-        )
+        return e.single("Place", (d, o))
 
     def stretch(d: Any) -> Any:
         return e.as_single(1.0)
@@ -116,21 +112,8 @@ def define(e: Evaluation) -> None:
     def reaches(at: Any, o: Any) -> Any:
         return f.every(weight(d, entry(o, d), entry(at, d), size2(d)) > 0.0 for d in range(dims()))
 
-    def output_offset2(d: Any) -> Any:
-        return e.as_double(f.single(entry(desc.OutputPixelOffsets, d)))
-
-    def input_offset2(d: Any) -> Any:
-        return e.as_double(f.single(entry(desc.InputPixelOffsets, d)))
-
     def x2(d: Any, o: Any) -> Any:
-        return (
-            (
-                (e.as_double(o) - output_offset2(d)) / e.as_double(f.single(entry(desc.Scales, d)))
-                if e.as_single(f.single(entry(desc.Scales, d))) != 0.0
-                else 0.0
-            )
-            - input_offset2(d)
-        )
+        return e.double("Place", (d, o))
 
     def stretch2(d: Any) -> Any:
         return 1.0
@@ -150,6 +133,21 @@ def define(e: Evaluation) -> None:
     def takes(at: Any, o: Any) -> Any:
         return f.every(nearest(d, entry(o, d), size2(d)) == entry(at, d) for d in range(dims()))
 
+    e.tensors = {
+        "Place": Kept(
+            None,
+            sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
+            value=lambda at: (
+                choose(
+                    e.as_single(f.single(entry(desc.Scales, at[0]))) != 0.0,
+                    (e.as_single(at[1]) - output_offset(at[0]))
+                    / e.as_single(f.single(entry(desc.Scales, at[0]))),
+                    e.as_single(0.0),
+                )
+            )
+            - input_offset(at[0]),
+        ),
+    }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
             lambda o: (taken(at, o), e.double("InputGradientTensor", o)),
@@ -178,9 +176,11 @@ SHADER = Shader(
         "OutputGradientTensor": "OUTPUT_GRADIENT",
     },
     kept={
+        "Place": ("KEPT_PLACE", "REAL_VALUE"),
     },
     passes=(
-        Pass(('OutputGradientTensor',), ()),
+        Pass(('Place',), ()),
+        Pass(('OutputGradientTensor',), ('Place',)),
     ),
     lists=(
         ("floats", "scales", "SCALES"),

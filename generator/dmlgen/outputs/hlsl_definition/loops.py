@@ -123,8 +123,11 @@ class LoopPrinter(TensorPrinter):
             return [f"List {name} = {name}First;", "[loop]", head]
         first = "0" if each.first is None else self._narrow(each.first)
         bounds.append(f"const int {name}First = {first};")
-        bounds.append(f"const int {name}Last = {self._narrow(each.last)};")
-        return ["[loop]", f"for (int {name} = {name}First; {name} < {name}Last; {name}++)"]
+        last = self._narrow(each.last)
+        bounds.append(f"const int {name}Last = {last};")
+        # A macro that bounds lists counts dimensions: their entries are then in registers.
+        way = "[unroll]" if each.first is None and last.endswith("_BOUND") else "[loop]"
+        return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)"]
 
     def _start(self, node: ir.Fold) -> str:
         if node.kind in _START:

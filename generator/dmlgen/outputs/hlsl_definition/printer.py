@@ -238,11 +238,30 @@ class ShaderPrinter(LoopPrinter):
         if node.type == ir.FLOAT:
             upper = self._call("Min", self.print(x), self.print(high))
             return self._call("Max", upper, self.print(low))
+        if narrow := self._cut(x, low, high):
+            return narrow
         wide = any(map(self._is_wide, node.arguments))
         cast = "(int64_t)" if wide else "(int)"
         a, b, c = (cast + self.deciding(item, ATOM) for item in (x, low, high))
         text = f"max(min({a}, {c}), {b})"
         return text if self._is_wide(node) or not wide else f"(int){text}"
+
+    def _cut(self, x: ir.Expr, low: ir.Expr, high: ir.Expr) -> str:
+        """A float cut to an integer, perhaps plus a written one, within limits of 32 bits: less that number,
+        they limit what is cut, and no integer of 64 bits is needed. Nothing where it is something else."""
+        match x:
+            case ir.Call("int", (number,)):
+                added = 0
+            case ir.Binary("+", ir.Call("int", (number,)), ir.Number(value=int(added)), ir.INT) if added > 0:
+                pass
+            case _:
+                return ""
+        if number.type != ir.FLOAT or self._is_wide(low) or self._is_wide(high):
+            return ""
+        less = f" - {added}" if added else ""
+        least, most = (f"(int){self.deciding(limit, ATOM)}{less}" for limit in (low, high))
+        cut = f"max(min({self._call('Convert', self.deciding(number), '(int)0')}, {most}), {least})"
+        return f"({cut} + {added})" if added else cut
 
     def _activated(self, value: ir.Expr, activation: ir.Expr, number: ir.Expr | None = None) -> str:
         assert isinstance(activation, ir.Member)

@@ -1,0 +1,166 @@
+"""Shaders that resample, and those that gather gradients from windows: whatever ranks, scales and layouts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from c_plans import Library, expected
+from dmlops import TensorDesc, gpu, reference
+from gpu_device import device, run_in_guard_zones
+
+__all__ = ["device"]
+
+
+def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
+    return TensorDesc(data_type, sizes, Strides=strides)
+
+
+def resampling(mode: str, data: TensorDesc, result: TensorDesc, scales: list[float], **given: Any) -> Any:
+    rank = len(data.Sizes)
+    offsets = {"InputPixelOffsets": [0.5] * rank, "OutputPixelOffsets": [-0.5] * rank}
+    return dmlops.Resample1(
+        InputTensor=data, OutputTensor=result, InterpolationMode=mode, DimensionCount=rank, Scales=scales,
+        **(offsets | given),
+    )  # fmt: skip
+
+
+def gradient(kind: str, gradients: TensorDesc, result: TensorDesc, window: int, **given: Any) -> Any:
+    dims = len(result.Sizes) - 2
+    each = {"Strides": 2, "StartPadding": 1, "EndPadding": 1} | ({"Dilations": 1} if kind == "Max" else {})
+    lists = {name: [given.pop(name, value)] * dims for name, value in each.items()}
+    tensors = {"InputGradientTensor": gradients, "OutputGradientTensor": result}
+    if kind == "Max":
+        tensors["InputTensor"] = TensorDesc(result.DataType, result.Sizes)
+    members = {"DimensionCount": dims, "WindowSize": [window] * dims}
+    return getattr(dmlops, f"{kind}PoolingGrad")(**tensors, **lists, **members, **given)
+
+
+F, H = "FLOAT32", "FLOAT16"
+LINEAR = {
+    "one dimension": resampling("LINEAR", of(F, 7), of(F, 18), [2.5]),
+    "of one element": resampling("LINEAR", of(F, 1, 1), of(F, 3, 4), [3.0, 4.0]),
+    "a picture": resampling("LINEAR", of(F, 2, 3, 8, 9), of(F, 2, 3, 16, 18), [1.0, 1.0, 2.0, 2.0]),
+    "smaller": resampling("LINEAR", of(F, 1, 3, 13, 9), of(F, 1, 3, 5, 6), [1.0, 1.0, 0.4, 0.7]),
+    "along all": resampling("LINEAR", of(H, 2, 3, 4, 5), of(H, 3, 4, 6, 7), [1.5, 1.3, 1.5, 1.4]),
+    "the same element": resampling(
+        "LINEAR", of(F, 2, 4, 6, strides=(0, 0, 0)), of(F, 2, 8, 12), [1.0, 2.0, 2.0]
+    ),
+    "with gaps": resampling(
+        "LINEAR", of(F, 2, 4, 6, strides=(60, 14, 2)), of(F, 2, 8, 9, strides=(1, 2, 17)), [1.0, 2.0, 1.5]
+    ),
+    "bytes": resampling("LINEAR", of("INT8", 3, 6, 5), of("INT8", 3, 12, 20), [1.0, 2.0, 4.0]),
+}  # fmt: skip
+NEAREST = {
+    "a picture": resampling("NEAREST_NEIGHBOR", of(H, 2, 3, 8, 9), of(H, 2, 3, 16, 27), [1.0, 1.0, 2.0, 3.0]),
+    "bytes": resampling("NEAREST_NEIGHBOR", of("UINT8", 9, 8), of("UINT8", 4, 20), [0.5, 2.5]),
+    "far away": resampling(
+        "NEAREST_NEIGHBOR", of(F, 9, 8), of(F, 7, 7), [1e-30, 1e-30], OutputPixelOffsets=[-3.0, 3.0]
+    ),
+    "no scale": resampling("NEAREST_NEIGHBOR", of(F, 9, 8), of(F, 3, 3), [0.0, 1.0]),
+}
+POOLINGS = {
+    "average": gradient("Average", of(F, 2, 3, 5, 6), of(F, 2, 3, 9, 11), 3, IncludePadding=False),
+    "average, padding counts": gradient(
+        "Average", of(H, 1, 2, 4, 5), of(H, 1, 2, 7, 9), 3, IncludePadding=True
+    ),
+    "average of three dimensions": gradient(
+        "Average", of(F, 1, 2, 3, 3, 4), of(F, 1, 2, 5, 5, 7), 3, IncludePadding=True
+    ),
+    "windows apart": gradient(
+        "Average", of(F, 1, 2, 3, 3), of(F, 1, 2, 9, 9), 2, Strides=4, IncludePadding=True
+    ),
+    "with gaps": gradient(
+        "Average", of(F, 2, 3, 5, 6, strides=(999, 130, 16, 2)), of(F, 2, 3, 9, 11, strides=(1, 2, 6, 54)), 3,
+        IncludePadding=False,
+    ),
+    "greatest": gradient("Max", of(F, 2, 3, 5, 6), of(F, 2, 3, 9, 11), 3),
+    "greatest, dilated": gradient("Max", of(F, 1, 2, 9, 10), of(F, 1, 2, 11, 12), 3, Strides=1, Dilations=2),
+    "greatest, dilated more than moved": gradient(
+        "Max", of(H, 1, 2, 5, 5), of(H, 1, 2, 14, 14), 3, Strides=2, Dilations=3
+    ),
+}  # fmt: skip
+CASES = {
+    f"{kind}: {name}": desc
+    for kind, cases in (("linear", LINEAR), ("nearest", NEAREST), ("gradient", POOLINGS))
+    for name, desc in cases.items()
+}
+
+
+def inputs_of(desc: Any, special: float | None = None) -> dict[str, np.ndarray]:
+    """Numbers, some of them equal, and along dimensions of stride 0 all; some are `special` instead."""
+    rng = np.random.default_rng(3)
+    arrays = {}
+    for one in desc.MEMBERS:
+        if one.role == "input":
+            tensor = getattr(desc, one.name)
+            strides = zip(tensor.Sizes, tensor.element_strides, strict=True)
+            numbers = rng.integers(0, 40, [1 if stride == 0 else size for size, stride in strides]).astype(
+                float
+            )
+            if special is not None:
+                numbers = np.where(rng.random(numbers.shape) < 0.1, special, numbers)
+            arrays[one.name] = np.broadcast_to(numbers, tensor.Sizes).astype(tensor.DataType.numpy)
+    return arrays
+
+
+def check(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> None:
+    assert [one for one in desc.validate("6.4") if not one.advice] == []
+    (wanted,) = reference.run(desc, inputs).values()
+    (found,) = run_in_guard_zones(device, desc, inputs).values()
+    (again,) = gpu.run(desc, inputs, device).values()
+    assert again.tobytes() == found.tobytes(), "another result the second time"
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(found, wanted, 2e-3 if wanted.dtype == np.float16 else 4e-6, 1e-5)
+    else:
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_shaders_give_what_the_reference_gives(name: str, device: Any) -> None:
+    check(device, CASES[name], inputs_of(CASES[name]))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "name", ["linear: a picture", "linear: smaller", "gradient: average", "gradient: greatest"]
+)
+def test_what_is_no_number_goes_where_it_counts(name: str, value: float, device: Any) -> None:
+    check(device, CASES[name], inputs_of(CASES[name], value))
+
+
+def test_c_plans_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    for name, desc in CASES.items():
+        assert library.plan(desc) == expected(desc), name
+
+
+def test_linear_is_what_numpy_interpolates(device: Any) -> None:
+    """Along one dimension, with the edges repeated."""
+    for size, count, scale in ((7, 18, 2.5), (40, 11, 0.3), (1, 4, 4.0)):
+        data = np.random.default_rng(1).normal(0, 1, size).astype(np.float32)
+        places = (np.arange(count) + 0.5) / scale - 0.5
+        desc = resampling("LINEAR", of(F, size), of(F, count), [scale])
+        found = gpu.run(desc, {"InputTensor": data}, device)["OutputTensor"]
+        np.testing.assert_allclose(found, np.interp(places, np.arange(size), data), 1e-5, 1e-5)
+
+
+def test_gradients_of_averages_are_those_of_a_matrix(device: Any) -> None:
+    """Averages are linear: what a window takes from an element is what the element receives of it."""
+    desc = POOLINGS["average"]
+    spatial, results = desc.OutputGradientTensor.Sizes[2:], desc.InputGradientTensor.Sizes[2:]
+    inputs = inputs_of(desc)
+    wanted = np.zeros(desc.OutputGradientTensor.Sizes)
+    for place in np.ndindex(*results):
+        inside = [
+            slice(max(2 * o - 1, 0), min(2 * o + 2, size)) for o, size in zip(place, spatial, strict=True)
+        ]
+        count = np.prod([one.stop - one.start for one in inside])
+        given = inputs["InputGradientTensor"][(..., *place)] / count
+        wanted[(..., *inside)] += given[..., None, None]
+    found = gpu.run(desc, inputs, device)["OutputGradientTensor"]
+    np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
