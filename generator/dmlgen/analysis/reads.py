@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeAlias, TypeVar
 
 from dmlgen.analysis.counts import dimension_counts
@@ -350,6 +350,11 @@ class _Reads:
                 if places is not None:
                     inner = ({**env, each.variable.name: term(place)} for place in places)
                     return self._total(kind, [self.integer(body, one) for one in inner])
+            case ir.Fold(kind="max", loops=(each,), condition=None, body=body, type=ir.INT):
+                places = self._range(each.first, each.last, env)
+                if places:
+                    inner = ({**env, each.variable.name: term(place)} for place in places)
+                    return reduce(self.atoms.larger, [self.integer(body, one) for one in inner])
             case ir.Fold(kind="argmax" | "argmin", loops=(each,)):
                 first = term(0) if each.first is None else self.integer(each.first, env)
                 last = self.atoms.larger(self.integer(each.last, env) - 1, first)
