@@ -214,6 +214,7 @@ GEMM, FOLD, UNFOLD = "matrix/gemm.yaml", "shape/fold.yaml", "shape/unfold.yaml"
 BATCH, CONVOLUTION = "normalization/batch_normalization.yaml", "matrix/convolution.yaml"
 RNN, AVERAGE, LP = "recurrent/rnn.yaml", "pooling/average_pooling.yaml", "normalization/lp_normalization.yaml"
 WINDOW, SHARED_RNN = "shared/definitions/window.yaml", "shared/definitions/recurrent.yaml"
+RESAMPLE = "shared/definitions/resample.yaml"
 BEYOND, BELOW = "beyond the end", "below 0"
 SPOILS = [
     Spoil("one too far", GEMM, "([k, at[r - 1]] if", "([k + 1, at[r - 1]] if", "BTensor", BEYOND),
@@ -230,6 +231,7 @@ SPOILS = [
     Spoil("the step itself", SHARED_RNN, 's - 1"', 's"', "Fed", BEYOND, RNN),
     Spoil("the step before", SHARED_RNN, 'running: "at[0] <=', 'running: "at[0] - 1 <=', "Fed", BELOW, RNN),
     Spoil("unlimited lengths", SHARED_RNN, "clamp(SequenceLengthsTensor[[0, 0, 0, b]], 0, SequenceLength)", "SequenceLengthsTensor[[0, 0, 0, b]]", "Fed", BEYOND, RNN),
+    Spoil("less than the greatest", RESAMPLE, "max(larger[d] for d in range(dims))", "max(larger[d] for d in range(1, dims))", "Place", BEYOND, "resample/resample1.yaml"),
     Spoil("padding is not left out", WINDOW, 'valid(w): "inside(place(at[2:], w), spatial)"', 'valid(w): "inside(padded(at[2:]), spatial)"', "InputTensor", BELOW, AVERAGE),
     Spoil("all of the tensor", LP, "InputTensor[over(r)] * InputTensor[over(r)]", "InputTensor[over(r)] * InputTensor[r + []]", "", "", ""),
 ]  # fmt: skip
