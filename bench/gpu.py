@@ -1,7 +1,7 @@
 """Speed of the shaders on a GPU, beside torch where that is installed.
 
     python bench/gpu.py [FOLDER] --compile-only
-    python bench/gpu.py [FOLDER] [--only TEXT ...] [--sweep] [--json FILE] [--plot FILE]
+    python bench/gpu.py [FOLDER] [--only TEXT ...] [--json FILE] [--plot FILE]
 
 The first fills FOLDER with SPIR-V where there is a shader compiler, for a machine that has none. The second
 needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi. A driver that runs on the CPU gets the
@@ -37,14 +37,12 @@ import dmlops
 from dmlops import gpu, reference
 from dmlops.gpu import compiler
 from dmlops.gpu.memory import array_of, buffer_size
-from dmlops.gpu.plans import elementwise, gather
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 
 ROTATED_BYTES = 600 << 20
 RUNS, CALLS = 5, 20
 LARGE, SMALL = 4096, 64  # sides of square tensors
 SMALL_BYTES = 4 << 20
-SWEEP = list(itertools.product((128, 256, 512, 1024), (16, 32, 64)))  # threads in a group, bytes in flight
 
 Torch = Callable[..., Any]
 
@@ -467,23 +465,6 @@ def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
     return file.read_bytes()
 
 
-def settings(case: Case, sweep: bool, capabilities: gpu.Capability) -> dict[str, Work]:
-    """The work that the runtime would choose for a device with these capabilities, or that with every setting
-    of the sweep, by name."""
-    desc = case.describe()
-    chosen = {"shader": gpu.planned(desc, capabilities)}
-    computation = dmlops.compute.computation(desc)
-    module = {"gather": gather, "map": elementwise}.get(getattr(computation, "form", ""))
-    if not sweep or module is None:
-        return chosen
-    usual = module.NUM_THREADS, module.BITS_IN_FLIGHT
-    for module.NUM_THREADS, bytes_in_flight in SWEEP:
-        module.BITS_IN_FLIGHT = 8 * bytes_in_flight
-        chosen[f"{module.NUM_THREADS}/{bytes_in_flight}"] = gpu.planned(desc)
-    module.NUM_THREADS, module.BITS_IN_FLIGHT = usual
-    return chosen
-
-
 class VulkanTimer:
     """Times dispatches on a device: the median of `runs` of `calls` calls each."""
 
@@ -539,7 +520,7 @@ def on_vulkan(
     arrays: dict[str, np.ndarray],
     expected: np.ndarray,
 ) -> dict[str, float]:
-    """GB/s of each setting. Exits when a result is wrong."""
+    """GB/s of each choice. Exits when a result is wrong."""
     from dmlops.gpu.device import barrier, clear, copy
     from dmlops.gpu.resources import Binding
 
@@ -647,7 +628,7 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
 
 
 def measured(case: Case, arguments: argparse.Namespace, device: Any, timer: VulkanTimer) -> dict[str, Any]:
-    """GB/s of each setting, and of torch, None without it."""
+    """GB/s of the shader, and of torch, None without it."""
     arrays = case.arrays()
     compared = on_torch(case, arrays)
     if compared:
@@ -655,14 +636,11 @@ def measured(case: Case, arguments: argparse.Namespace, device: Any, timer: Vulk
     else:
         expected = next(iter(reference.run(case.describe(), arrays).values()))
         torch_speed = None
-    chosen = settings(case, arguments.sweep, device.capabilities)
-    speeds = on_vulkan(case, chosen, arguments.folder, device, timer, arrays, expected)
-    beside = (
-        f"torch {torch_speed:6.0f}  ratio {max(speeds.values()) / torch_speed:4.2f}" if torch_speed else ""
-    )
-    settings_ = (f"{name} {speed:6.0f}" for name, speed in speeds.items())
-    print(f"{case.name:32}", *settings_, beside, flush=True)
-    return {**speeds, "torch": torch_speed}
+    work = gpu.planned(case.describe(), device.capabilities)
+    speed = on_vulkan(case, {"shader": work}, arguments.folder, device, timer, arrays, expected)["shader"]
+    beside = f"torch {torch_speed:6.0f}  ratio {speed / torch_speed:4.2f}" if torch_speed else ""
+    print(f"{case.name:32} {speed:6.0f}", beside, flush=True)
+    return {"shader": speed, "torch": torch_speed}
 
 
 def plotted(device: str, ceiling: float, results: dict[str, dict[str, Any]]) -> str:
@@ -670,8 +648,7 @@ def plotted(device: str, ceiling: float, results: dict[str, dict[str, Any]]) -> 
     unit, left, line = 160, 290, 16  # of a ratio of 1, of the names, of a bar
     rows, widest = [], left + 4 * unit
     for number, (name, speeds) in enumerate(results.items()):
-        own = max(speed for setting, speed in speeds.items() if setting != "torch")
-        ratio = own / (speeds["torch"] or ceiling)
+        ratio = speeds["shader"] / (speeds["torch"] or ceiling)
         top = 40 + number * line
         length = min(ratio, 3.5) * unit
         fill = "#2a7" if ratio >= 0.9 else "#d80"
@@ -703,9 +680,6 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", default=[""], metavar="TEXT", help="cases whose names contain a TEXT"
     )
-    parser.add_argument(
-        "--sweep", action="store_true", help="try other group sizes and vectors in flight too"
-    )
     parser.add_argument("--device", help="part of the Vulkan device's name")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them here, as SVG")
@@ -714,9 +688,8 @@ def main() -> None:
 
     if arguments.compile_only:
         for case, one in itertools.product(wanted, (gpu.Capability(0), *gpu.Capability)):
-            for work in settings(case, arguments.sweep, one).values():
-                for dispatch in work.dispatches:
-                    code_of(arguments.folder, case.operator, dispatch)
+            for dispatch in gpu.planned(case.describe(), one).dispatches:
+                code_of(arguments.folder, case.operator, dispatch)
         return
 
     from dmlops.gpu.device import Device

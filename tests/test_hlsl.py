@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans.gather import NUM_THREADS
+from dmlops.gpu.plans.tuning import GATHER_THREADS
 from gather_cases import OPERATORS
 
 VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size
@@ -48,7 +48,7 @@ def variants(operator: str) -> Iterator[dict[str, int]]:
                     "INDEX_SIZE": index_size,
                     "VECTOR": vector,
                     "INDEX_VECTOR": index_vector,
-                    "NUM_THREADS": NUM_THREADS,
+                    "NUM_THREADS": GATHER_THREADS,
                     **dict(zip(others, values, strict=True)),
                 }
 

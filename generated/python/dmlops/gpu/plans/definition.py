@@ -26,9 +26,9 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
+from .tuning import DEFINITION_THREADS
 from .types import define_tensor, define_type
 
-NUM_THREADS = 64
 MAX_COUNT = 2**31
 """Elements of a tensor, and words of scratch: shaders count them as signed integers."""
 
@@ -454,7 +454,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 if whole >= MAX_COUNT:
                     out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
                 count = whole // shape[0] if one.is_along else whole
-                threads, in_group = count, NUM_THREADS
+                threads, in_group = count, DEFINITION_THREADS
                 if one.number == shader.attention.number:
                     threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
                     in_group = ATTENTION_THREADS

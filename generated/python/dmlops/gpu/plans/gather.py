@@ -24,11 +24,8 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
+from .tuning import GATHER_BITS, GATHER_THREADS, GATHER_UNROLL, STRIP_BYTES
 
-NUM_THREADS = 512
-BITS_IN_FLIGHT = 256  # that one thread moves; measured, see bench/gpu.py
-MAX_UNROLL = 4
-STRIP_BYTES = 128  # a cache line of current GPUs; measured, too
 INPUT = 0  # the strides of a loop, in the order of the tensors
 INDICES = 1
 OUTPUT = 2
@@ -188,11 +185,11 @@ def plan_gather(out: Planning, told: Gather) -> None:
             index_vector = gcd(index_vector, loop.strides[INDICES])
         for lookup in moved.lookups:
             index_vector = gcd(index_vector, lookup.offset)
-    unroll = max(1, min(MAX_UNROLL, BITS_IN_FLIGHT // (bits * vector)))
+    unroll = max(1, min(GATHER_UNROLL, GATHER_BITS // (bits * vector)))
     vectors: Loops = moved.loops[:-1]
     vectors.append(in_steps(inner, vector))
     count = repeats(vectors)
-    groups = grid(out, ceil_div(count, unroll), NUM_THREADS, unroll)
+    groups = grid(out, ceil_div(count, unroll), GATHER_THREADS, unroll)
     out.define("ELEMENT_SIZE", moved.bytes)
     out.define("INDEX_SIZE", told.indices.bits // 8)
     out.define("INDEX_SIGNED", int(told.indices.is_signed))
@@ -201,7 +198,7 @@ def plan_gather(out: Planning, told: Gather) -> None:
     out.define("VECTOR", vector)
     out.define("INDEX_VECTOR", index_vector)
     out.define("UNROLL", unroll)
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("NUM_THREADS", GATHER_THREADS)
     out.bind(GatherResources(input=told.input.buffer, indices=told.indices.buffer, output=told.output.buffer))
     out.dispatch(
         GatherParams(
