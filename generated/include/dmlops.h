@@ -24072,6 +24072,8 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning,
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
+    index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
@@ -26377,6 +26379,23 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, 
     return made_3;
 }
 
+/* How many of an element's indices are loaded at once, where they lie side by side; else 1. */
+DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
+    index_bits) {
+    int64_t width = dmlops_gcd(moved->lookups.count, dmlops_divide(128, index_bits));
+    for (int64_t each_1 = 0; each_1 < moved->loops.count; ++each_1) {
+        const dmlops_plan_Loop* loop = &moved->loops.items[each_1];
+        width = dmlops_gcd(width, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
+    }
+    for (int64_t place = 0; place < moved->lookups.count; ++place) {
+        const dmlops_plan_Lookup* lookup = &moved->lookups.items[place];
+        if (lookup->offset != place) {
+            return 1;
+        }
+    }
+    return width;
+}
+
 /* The one dispatch that gathers, in the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
     dmlops_plan_Moved made_1 = dmlops_plan_moved_of(planning, told);
@@ -26393,27 +26412,34 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     }
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner.size, inner.strides.items[dmlops_item(planning, 2,
         inner.strides.count)], &outer);
-    int64_t index_vector = 1;
+    int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
+    int64_t index_vector = dmlops_plan_tuple_width(planning, &moved, told->indices.bits);
+    int by_tuples = index_vector > 1;
+    if (by_tuples && (bits > 8)) {
+        int64_t made_4 = dmlops_gcd(vector, 2);
+        int64_t made_5 = 1;
+        vector = made_4;
+        unroll = made_5;
+    }
     if (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] == 1) {
         index_vector = dmlops_gcd(vector, dmlops_divide(128, told->indices.bits));
-        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, moved.loops.count); ++each_4) {
-            const dmlops_plan_Loop* loop = &moved.loops.items[each_4];
+        for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
+            const dmlops_plan_Loop* loop = &moved.loops.items[each_6];
             index_vector = dmlops_gcd(index_vector, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
         }
-        for (int64_t each_5 = 0; each_5 < moved.lookups.count; ++each_5) {
-            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_5];
+        for (int64_t each_7 = 0; each_7 < moved.lookups.count; ++each_7) {
+            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_7];
             index_vector = dmlops_gcd(index_vector, lookup->offset);
         }
     }
-    int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
-        const dmlops_plan_Loop* item = &moved.loops.items[each_6];
+    for (int64_t each_8 = 0; each_8 < dmlops_clip(-1, moved.loops.count); ++each_8) {
+        const dmlops_plan_Loop* item = &moved.loops.items[each_8];
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_plan_Loop made_7 = dmlops_plan_in_steps(planning, &inner, vector);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
+    dmlops_plan_Loop made_9 = dmlops_plan_in_steps(planning, &inner, vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_9);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll);
     dmlops_out_define(planning, "", "ELEMENT_SIZE", moved.bytes);
@@ -26423,34 +26449,37 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "LOOKUPS", moved.lookups.count);
     dmlops_out_define(planning, "", "VECTOR", vector);
     dmlops_out_define(planning, "", "INDEX_VECTOR", index_vector);
+    if (moved.lookups.count > 1) {
+        dmlops_out_define(planning, "", "BY_TUPLES", (int64_t)by_tuples);
+    }
     dmlops_out_define(planning, "", "UNROLL", unroll);
     dmlops_out_define(planning, "", "NUM_THREADS", 512);
-    dmlops_plan_GatherResources made_8;
-    made_8.input = told->input.buffer;
-    made_8.indices = told->indices.buffer;
-    made_8.output = told->output.buffer;
-    dmlops_out_read(planning, &made_8.input);
-    dmlops_out_read(planning, &made_8.indices);
-    dmlops_out_write(planning, &made_8.output);
-    dmlops_plan_Dimension_10 made_9 = dmlops_plan_dimensions(planning, &vectors);
-    dmlops_plan_GatherLookup_8 made_10;
-    made_10.count = 0;
-    for (int64_t each_11 = 0; each_11 < moved.lookups.count; ++each_11) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_11];
-        dmlops_plan_GatherLookup made_12;
-        made_12.size = lookup->size;
-        made_12.inputStride = lookup->stride;
-        made_12.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_insert(planning, &made_10, made_10.count, &made_12);
+    dmlops_plan_GatherResources made_10;
+    made_10.input = told->input.buffer;
+    made_10.indices = told->indices.buffer;
+    made_10.output = told->output.buffer;
+    dmlops_out_read(planning, &made_10.input);
+    dmlops_out_read(planning, &made_10.indices);
+    dmlops_out_write(planning, &made_10.output);
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_GatherLookup_8 made_12;
+    made_12.count = 0;
+    for (int64_t each_13 = 0; each_13 < moved.lookups.count; ++each_13) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_13];
+        dmlops_plan_GatherLookup made_14;
+        made_14.size = lookup->size;
+        made_14.inputStride = lookup->stride;
+        made_14.indexOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_insert(planning, &made_12, made_12.count, &made_14);
     }
-    dmlops_plan_GatherParams made_13;
-    made_13.count = count;
-    made_13.groupColumns = groups.columns;
-    made_13.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
-    made_13.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
-    made_13.dimensions = made_9;
-    made_13.lookups = made_10;
-    dmlops_put_GatherParams(planning, &made_13);
+    dmlops_plan_GatherParams made_15;
+    made_15.count = count;
+    made_15.groupColumns = groups.columns;
+    made_15.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
+    made_15.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
+    made_15.dimensions = made_11;
+    made_15.lookups = made_12;
+    dmlops_put_GatherParams(planning, &made_15);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 

@@ -8,78 +8,80 @@ Beside each is where it was measured, and how fast other values were there: 0.9 
 
 from __future__ import annotations
 
-ELEMENTWISE_THREADS = 256  # unmeasured
+ELEMENTWISE_THREADS = 256  # not measured
 "threads in a group"
-ELEMENTWISE_BITS = 256  # unmeasured
+ELEMENTWISE_BITS = 256  # not measured
 "bits that one thread writes at once"
-ELEMENTWISE_UNROLL = 4  # unmeasured
+ELEMENTWISE_UNROLL = 4  # not measured
 "vectors that one thread writes at once, at most"
-PATCH_HEIGHT = 16  # unmeasured
+PATCH_HEIGHT = 16  # not measured
 "blocks of neighbouring threads along both dimensions of a patch"
-PATCH_WIDTH = 8  # unmeasured
+PATCH_WIDTH = 8  # not measured
 "the same along the inner dimension"
 
-GATHER_THREADS = 512  # unmeasured
+GATHER_THREADS = 512  # not measured
 "threads in a group"
-GATHER_BITS = 256  # unmeasured
+GATHER_BITS = 256  # not measured
 "bits that one thread moves at once"
-GATHER_UNROLL = 4  # unmeasured
+GATHER_UNROLL = 4  # not measured
 "vectors that one thread moves at once, at most"
-STRIP_BYTES = 128  # unmeasured
+STRIP_BYTES = 128  # not measured
 "of a row that neighbouring threads walk down together: a cache line"
+TUPLE_VECTOR = 2  # not measured
+"elements that one thread writes where each takes a tuple of indices"
 
-SCATTER_THREADS = 256  # unmeasured
+SCATTER_THREADS = 256  # not measured
 "threads in a group"
 
-NONZERO_THREADS = 256  # unmeasured
+NONZERO_THREADS = 256  # not measured
 "threads in a group"
-NONZERO_ITEMS = 4  # unmeasured
+NONZERO_ITEMS = 4  # not measured
 "elements of a thread"
 
-PHILOX_THREADS = 256  # unmeasured
+PHILOX_THREADS = 256  # not measured
 "threads in a group"
 
-DEFINITION_THREADS = 64  # unmeasured
+DEFINITION_THREADS = 64  # not measured
 "threads in a group of a pass that follows a definition"
 
-REDUCTION_LEAST_THREADS = 128  # unmeasured
+REDUCTION_LEAST_THREADS = 128  # not measured
 "threads in a group, at least"
-REDUCTION_MOST_THREADS = 512  # unmeasured
+REDUCTION_MOST_THREADS = 512  # not measured
 "threads in a group, at most"
-REDUCTION_UNROLL = 4  # unmeasured
+REDUCTION_UNROLL = 4  # not measured
 "vectors that one thread has under way"
-REDUCTION_WHOLE_UNROLL = 8  # unmeasured
+REDUCTION_WHOLE_UNROLL = 8  # not measured
 "the same where that is all it has"
-REDUCTION_NEIGHBOURS = 32  # unmeasured
+REDUCTION_NEIGHBOURS = 32  # not measured
 "sets side by side whose elements are loaded together"
-REDUCTION_GROUPS = 512  # unmeasured
+REDUCTION_GROUPS = 512  # not measured
 "groups that keep a GPU busy; with fewer, sets are cut into parts"
 
-ROWS_PART = 4  # unmeasured
+ROWS_PART = 4  # not measured
 "blocks of a row that a group works on where rows have no statistics"
 
-SCAN_THREADS = 256  # unmeasured
+SCAN_THREADS = 256  # not measured
 "threads in a group"
-SCAN_ITEMS = 4  # unmeasured
+SCAN_ITEMS = 4  # not measured
 "elements of a thread"
-SCAN_SHORT_LINE = 64  # unmeasured
+SCAN_SHORT_LINE = 64  # not measured
 "elements of lines that a thread scans alone"
-SCAN_MANY_LINES = 4096  # unmeasured
+SCAN_MANY_LINES = 4096  # not measured
 "enough for a thread each, where they lie side by side"
-SCAN_FEW_LINES = 256  # unmeasured
+SCAN_FEW_LINES = 256  # not measured
 "so few that long ones are cut"
-SCAN_BLOCKS = 16  # unmeasured
+SCAN_BLOCKS = 16  # not measured
 "blocks of a group's threads and items that are worth a group of their own where lines are cut"
 
-TOP_K_FEW = 64  # unmeasured
+TOP_K_FEW = 64  # not measured
 "elements wanted, for which small tiles are faster, or selecting"
-TOP_K_SMALL_TILE = 512  # unmeasured
+TOP_K_SMALL_TILE = 512  # not measured
 "elements of a tile that is sorted where few are wanted"
-TOP_K_LARGE_TILE = 1024  # unmeasured
+TOP_K_LARGE_TILE = 1024  # not measured
 "the same where many are; takes 12 KiB with keys of 64 bits, and every device has 16"
-TOP_K_ITEMS = 32  # unmeasured
+TOP_K_ITEMS = 32  # not measured
 "elements that a thread reads where it selects"
-TOP_K_LEAST_THREADS = 64  # unmeasured
+TOP_K_LEAST_THREADS = 64  # not measured
 "threads in a group that selects, at least"
-TOP_K_MOST_THREADS = 512  # unmeasured
+TOP_K_MOST_THREADS = 512  # not measured
 "threads in a group that selects, at most"

@@ -25,6 +25,8 @@ GATHER_UNROLL = 4  # not measured
 "vectors that one thread moves at once, at most"
 STRIP_BYTES = 128  # not measured
 "of a row that neighbouring threads walk down together: a cache line"
+TUPLE_VECTOR = 2  # not measured
+"elements that one thread writes where each takes a tuple of indices"
 
 SCATTER_THREADS = 256  # not measured
 "threads in a group"
