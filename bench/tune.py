@@ -30,7 +30,7 @@ from dmlops.gpu.work import Work
 TABLE = Path(__file__).parents[1] / "templates/python/dmlops/gpu/plans/tuning.py"
 MARGIN = 1.02  # below, a difference says nothing
 
-POWERS = tuple(2**power for power in range(13))
+POWERS = tuple(2**power for power in range(19))
 TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     "ELEMENTWISE_THREADS": (POWERS[6:10], ("add float32", "exp float16")),
     "ELEMENTWISE_BITS": (POWERS[7:10], ("add float32", "exp float16")),
@@ -40,16 +40,19 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     "GATHER_THREADS": (POWERS[7:11], ("4k2_ax1 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
     "GATHER_BITS": (POWERS[7:10], ("4k2_ax1 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
     "GATHER_UNROLL": (POWERS[0:4], ("4k2_ax1 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
+    "TUPLE_VECTOR": (POWERS[0:3], ("points e4 i8 random", "points e2 i8 random")),
     "STRIP_BYTES": (POWERS[5:9], ("4k2_ax0 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
     "REDUCTION_LEAST_THREADS": (POWERS[5:9], ("softmax 256 float32", "softmax 256 float16")),
     "REDUCTION_MOST_THREADS": (POWERS[8:11], ("sum (1,) float32", "sum (0,) float16")),
     "REDUCTION_UNROLL": (POWERS[1:4], ("sum (0,) float32", "sum (0, 1) float16")),
     "REDUCTION_WHOLE_UNROLL": (POWERS[2:5], ("sum (1,) float32", "softmax 256 float16")),
     "REDUCTION_NEIGHBOURS": (POWERS[4:7], ("sum (0,) float32", "sum (0,) float16")),
+    "REDUCTION_THREADS": ((1, *POWERS[12:20:2]), ("softmax 256 64 float32", "softmax 64 64 float16")),
     "REDUCTION_GROUPS": (POWERS[8:11], ("sum (0, 1) float32", "sum (0,) float16")),
     "ROWS_PART": (POWERS[1:5], ("batch norm 32x64x112x112 float32", "batch norm 32x512x14x14 float16")),
     "SCAN_THREADS": (POWERS[6:10], ("cumsum float32", "cumsum float16")),
     "SCAN_ITEMS": (POWERS[1:5], ("cumsum float32", "cumsum float16")),
+    "SCAN_SHORT_LINE": (POWERS[2:7], ("cumsum 64 float32", "cumsum 64 float16")),
     "TOP_K_ITEMS": (POWERS[3:7], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
     "TOP_K_LEAST_THREADS": (POWERS[5:9], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
 }

@@ -27004,21 +27004,28 @@ DMLOPS_CALLED dmlops_plan_Sets dmlops_plan_sets_of(dmlops_planning* planning, co
 
 /* How threads share sets. */
 DMLOPS_CALLED dmlops_plan_Sharing dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int64_t most = 512;
     int is_across = (sets->number > 1) && (sets->kept.items[dmlops_item(planning, -1,
         sets->kept.count)].strides.items[dmlops_item(planning, 0, sets->kept.items[dmlops_item(planning, -1,
         sets->kept.count)].strides.count)] < sets->reduced.items[dmlops_item(planning, -1,
         sets->reduced.count)].strides.items[dmlops_item(planning, 0, sets->reduced.items[dmlops_item(planning, -1,
         sets->reduced.count)].strides.count)]);
-    int is_whole = !is_across && (sets->extent <= 4096);
+    int is_whole = !is_across && (sets->extent <= dmlops_multiply(most, 8));
     int64_t unroll = is_whole ? 8 : 4;
+    int64_t lanes = dmlops_plan_ceil_div(planning, sets->extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_multiply(sets->number, lanes) < 65536))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, sets->extent, unroll);
+    }
     int64_t side_by_side = is_across ? dmlops_min(32, dmlops_plan_power_of_two(planning, sets->number)) : 1;
-    int64_t lanes = dmlops_min(dmlops_divide(512, side_by_side), dmlops_plan_power_of_two(planning,
-        dmlops_plan_ceil_div(planning, sets->extent, unroll)));
+    lanes = dmlops_min(dmlops_divide(most, side_by_side), dmlops_plan_power_of_two(planning, lanes));
+    int64_t threads = is_across ? most : dmlops_max(lanes, 128);
     dmlops_plan_Sharing made_1;
     made_1.is_across = is_across;
     made_1.unroll = unroll;
     made_1.lanes = lanes;
-    made_1.threads = is_across ? 512 : dmlops_max(lanes, 128);
+    made_1.threads = threads;
     return made_1;
 }
 

@@ -32,6 +32,7 @@ from .tuning import (
     REDUCTION_LEAST_THREADS,
     REDUCTION_MOST_THREADS,
     REDUCTION_NEIGHBOURS,
+    REDUCTION_THREADS,
     REDUCTION_UNROLL,
     REDUCTION_WHOLE_UNROLL,
 )
@@ -118,14 +119,18 @@ def sets_of(kept: Loops, reduced: Loops) -> Sets:
 
 def shared(sets: Sets) -> Sharing:
     """How threads share sets."""
+    most = REDUCTION_MOST_THREADS
     is_across = sets.number > 1 and sets.kept[-1].strides[INPUT] < sets.reduced[-1].strides[INPUT]
-    is_whole = not is_across and sets.extent <= REDUCTION_MOST_THREADS * REDUCTION_WHOLE_UNROLL
+    is_whole = not is_across and sets.extent <= most * REDUCTION_WHOLE_UNROLL
     unroll = REDUCTION_WHOLE_UNROLL if is_whole else REDUCTION_UNROLL
+    lanes = ceil_div(sets.extent, unroll)
+    while is_whole and unroll > 1 and 2 * lanes <= most and sets.number * lanes < REDUCTION_THREADS:
+        unroll //= 2
+        lanes = ceil_div(sets.extent, unroll)
     side_by_side = min(REDUCTION_NEIGHBOURS, power_of_two(sets.number)) if is_across else 1
-    lanes = min(REDUCTION_MOST_THREADS // side_by_side, power_of_two(ceil_div(sets.extent, unroll)))
-    return Sharing(
-        is_across, unroll, lanes, REDUCTION_MOST_THREADS if is_across else max(lanes, REDUCTION_LEAST_THREADS)
-    )
+    lanes = min(most // side_by_side, power_of_two(lanes))
+    threads = most if is_across else max(lanes, REDUCTION_LEAST_THREADS)
+    return Sharing(is_across, unroll, lanes, threads)
 
 
 def part_extent(sets: Sets, sharing: Sharing) -> int:

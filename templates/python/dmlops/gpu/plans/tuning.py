@@ -52,6 +52,8 @@ REDUCTION_WHOLE_UNROLL = 8  # not measured
 "the same where that is all it has"
 REDUCTION_NEIGHBOURS = 32  # not measured
 "sets side by side whose elements are loaded together"
+REDUCTION_THREADS = 65536  # not measured
+"threads that keep a GPU busy; with fewer, each has less of a set"
 REDUCTION_GROUPS = 512  # not measured
 "groups that keep a GPU busy; with fewer, sets are cut into parts"
 
