@@ -8,7 +8,8 @@ needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi. A driver 
 small cases alone, once: that shows that all of this works, and nothing of speed.
 
 GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
-only what is chosen. The ceiling is a copy of a tensor by a shader, in the same run. Times are medians of 5
+only what is chosen. The ceilings are a copy of a tensor by a shader, and of products arithmetic alone, in the
+same run. Times are medians of 5
 runs of 20 calls, between timestamps on the GPU; torch runs as a CUDA graph. Calls take turns over several
 copies of the tensors, more than a cache holds. Results are compared with those of torch, without it of the
 reference, before they are timed.
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import gpu_peak
 import numpy as np
 
 import dmlops
@@ -47,9 +49,10 @@ SMALL_BYTES = 4 << 20
 Torch = Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """An operator with its data; `torch` computes the same, `bytes_moved` is what must move."""
+    """An operator with its data; `torch` computes the same, `bytes_moved` is what must move, and `operations`
+    are the multiplications and additions of products, 0 where memory alone is the limit."""
 
     name: str
     operator: str
@@ -57,6 +60,7 @@ class Case:
     arrays: Callable[[], dict[str, np.ndarray]]
     torch: Torch
     bytes_moved: int
+    operations: int = 0
 
     def describe(self) -> Any:
         return dmlops.from_json({"type": f"DML_OPERATOR_{self.operator}", "desc": self.desc})
@@ -264,7 +268,12 @@ def products() -> Iterator[Case]:
     """Matrix products, some as in language models; convolutions and poolings as in well-known networks."""
 
     def case(
-        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
+        name: str,
+        operator: str,
+        tensors: dict[str, dict[str, Any]],
+        torch: Torch,
+        operations: int = 0,
+        **members: Any,
     ) -> Case:
         *inputs, _ = tensors
 
@@ -274,7 +283,7 @@ def products() -> Iterator[Case]:
                 for seed, key in enumerate(inputs)
             }
 
-        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
+        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()), operations)
 
     def product(name: str, rows: int, depth: int, columns: int, data_type: str, turned: bool = False) -> Case:
         right = (1, 1, columns, depth) if turned else (1, 1, depth, columns)
@@ -286,6 +295,7 @@ def products() -> Iterator[Case]:
                 "OutputTensor": tensor((1, 1, rows, columns), data_type),
             },
             lambda torch, a, b: torch.matmul(a, b.transpose(2, 3) if turned else b),
+            2 * rows * depth * columns,
             TransA="NONE", TransB="TRANSPOSE" if turned else "NONE", Alpha=1.0, Beta=0.0,
         )  # fmt: skip
 
@@ -310,6 +320,7 @@ def products() -> Iterator[Case]:
                 "OutputTensor": tensor((images, filters, result, result), data_type),
             },
             lambda torch, x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups),
+            2 * images * filters * result**2 * (channels // groups) * window**2,
             Mode="CROSS_CORRELATION", Direction="FORWARD", Strides=[stride] * 2, Dilations=[1, 1],
             StartPadding=[padding] * 2, EndPadding=[padding] * 2, OutputPadding=[0, 0], GroupCount=groups,
         )  # fmt: skip
@@ -385,7 +396,12 @@ def normalizations() -> Iterator[Case]:
     """Of rows as in language models, and of images; attention of as many tokens in heads of 64."""
 
     def case(
-        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
+        name: str,
+        operator: str,
+        tensors: dict[str, dict[str, Any]],
+        torch: Torch,
+        operations: int = 0,
+        **members: Any,
     ) -> Case:
         *inputs, _ = tensors
 
@@ -394,7 +410,7 @@ def normalizations() -> Iterator[Case]:
             found = {key: uniform(*one, seed) for seed, (key, one) in enumerate(given.items())}
             return {key: abs(one) + 1 if key == "VarianceTensor" else one for key, one in found.items()}
 
-        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
+        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()), operations)
 
     def layer(rows: int, width: int, data_type: str) -> Case:
         whole, row = tensor((1, 1, rows, width), data_type), tensor((1, 1, 1, width), data_type)
@@ -430,7 +446,7 @@ def normalizations() -> Iterator[Case]:
         names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor")
         return case(
             f"attention {batches}x{tokens} {heads} heads {data_type}", "MULTIHEAD_ATTENTION",
-            dict.fromkeys(names, whole), on_torch,
+            dict.fromkeys(names, whole), on_torch, 4 * batches * heads * tokens**2 * 64,
             Scale=0.125, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
         )  # fmt: skip
 
@@ -627,8 +643,10 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
     return result, float(case.bytes_moved / statistics.median(times[1:]) / 1e9)
 
 
-def measured(case: Case, arguments: argparse.Namespace, device: Any, timer: VulkanTimer) -> dict[str, Any]:
-    """GB/s of the shader, and of torch, None without it."""
+def measured(
+    case: Case, arguments: argparse.Namespace, device: Any, timer: VulkanTimer, peak: float = 0
+) -> dict[str, Any]:
+    """GB/s of the shader, and of torch, None without it; of products, the part of the arithmetic `peak`."""
     arrays = case.arrays()
     compared = on_torch(case, arrays)
     if compared:
@@ -639,8 +657,12 @@ def measured(case: Case, arguments: argparse.Namespace, device: Any, timer: Vulk
     work = gpu.planned(case.describe(), device.capabilities)
     speed = on_vulkan(case, {"shader": work}, arguments.folder, device, timer, arrays, expected)["shader"]
     beside = f"torch {torch_speed:6.0f}  ratio {speed / torch_speed:4.2f}" if torch_speed else ""
+    found = {"shader": speed, "torch": torch_speed}
+    if case.operations and peak:
+        found["of the arithmetic"] = speed * 1e9 / case.bytes_moved * case.operations / peak
+        beside += f"  of the arithmetic {found['of the arithmetic']:4.2f}"
     print(f"{case.name:32} {speed:6.0f}", beside, flush=True)
-    return {"shader": speed, "torch": torch_speed}
+    return found
 
 
 def plotted(device: str, ceiling: float, results: dict[str, dict[str, Any]]) -> str:
@@ -690,6 +712,8 @@ def main() -> None:
         for case, one in itertools.product(wanted, (gpu.Capability(0), *gpu.Capability)):
             for dispatch in gpu.planned(case.describe(), one).dispatches:
                 code_of(arguments.folder, case.operator, dispatch)
+        for kind in gpu_peak.KINDS:
+            gpu_peak.code_of(arguments.folder, kind)
         return
 
     from dmlops.gpu.device import Device
@@ -700,16 +724,21 @@ def main() -> None:
             f"{device.name} runs on the CPU: the small cases alone, once each; no figure here means anything"
         )
         wanted = [case for case in wanted if case.bytes_moved <= SMALL_BYTES]
-        timer, side = VulkanTimer(device, 1, 1), SMALL
+        timer, side, groups = VulkanTimer(device, 1, 1), SMALL, 16
     else:
-        timer, side = VulkanTimer(device, RUNS, CALLS), LARGE
+        timer, side, groups = VulkanTimer(device, RUNS, CALLS), LARGE, gpu_peak.GROUPS
     print(f"{device.name}: GB/s")
     ceiling: float = measured(next(others(side)), arguments, device, timer)["shader"]
+    peaks = gpu_peak.operations_per_second(device, timer.seconds, arguments.folder, groups)
+    print("arithmetic:", *(f"{peak / 1e12:.1f} T/s of {kind}" for kind, peak in peaks.items()))
     results: dict[str, dict[str, Any]] = {}
     for case in wanted:
-        results[case.name] = measured(case, arguments, device, timer)
+        # Without matrix units, sums of halves are worked out in single precision.
+        is_half = case.name.endswith("float16")
+        peak = peaks.get("float16 by matrix units" if is_half else "float32", peaks["float32"])
+        results[case.name] = measured(case, arguments, device, timer, peak)
         if arguments.json:
-            told = {"device": device.name, "copy GB/s": ceiling, "GB/s": results}
+            told = {"device": device.name, "copy GB/s": ceiling, "operations/s": peaks, "GB/s": results}
             arguments.json.write_text(json.dumps(told, indent=1) + "\n")
     if arguments.plot:
         arguments.plot.write_text(plotted(device.name, ceiling, results), encoding="utf-8")

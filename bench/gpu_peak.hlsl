@@ -42,7 +42,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (uint i = 0; i < chains; i++)
             sums[i] = MultiplyAdd(left, right, sums[i]);
     }
-    const uint wave = group.x * (NUM_THREADS / 32) + thread / 32;
+    const uint wave = (group.x * NUM_THREADS + thread) / 32;
     [unroll]
     for (uint i = 0; i < chains; i++)
         StoreSums(results[(wave * chains + i) * 64], sums[i], 0, 4);

@@ -13,7 +13,7 @@ from dmlops.gpu import Capability, compiler
 SOURCE = Path(__file__).with_suffix(".hlsl")
 THREADS, TURNS, CHAINS = 256, 256, 8  # in a group, of its loop, of sums that wait for one another
 GROUPS = 4096
-RESULT_BYTES = GROUPS * THREADS * 16 * CHAINS
+RESULT_BYTES = GROUPS * THREADS * CHAINS * 32  # matrices of 16 x 16 floats, for 32 threads each
 
 KINDS = {"float32": 0, "float16 by matrix units": 1}
 

@@ -17,10 +17,12 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+import numpy as np
 from gpu import CALLS, RUNS, Case, VulkanTimer, cases, code_of, is_software, on_vulkan
 
 from dmlops import gpu, reference
@@ -87,6 +89,13 @@ def planned(
     return found
 
 
+@lru_cache(4)
+def computed(case: Case) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The inputs of a case and what comes out, kept for the numbers that follow."""
+    arrays = case.arrays()
+    return arrays, next(iter(reference.run(case.describe(), arrays).values()))
+
+
 def speeds(
     wanted: Sequence[Case],
     name: str,
@@ -98,10 +107,11 @@ def speeds(
     """How fast each candidate is, as the geometric mean of ratios to the number that stands."""
     measured = []
     for case in wanted:
-        arrays = case.arrays()
-        expected = next(iter(reference.run(case.describe(), arrays).values()))
+        arrays, expected = computed(case)
         works = planned(case, name, candidates, device.capabilities)
-        measured.append(on_vulkan(case, works, folder, device, timer, arrays, expected))
+        turned = dict(reversed(works.items()))  # a GPU may be slow at first, or while others use it
+        runs = [on_vulkan(case, one, folder, device, timer, arrays, expected) for one in (works, turned)]
+        measured.append({value: max(one[value] for one in runs) for value in works})
     stands = str(getattr(tuning, name))
     return {value: geometric_mean(one[str(value)] / one[stands] for one in measured) for value in candidates}
 
@@ -152,8 +162,8 @@ def main() -> None:
             print(written, flush=True)
             text = re.sub(rf"^{name} = .*$", written, text, flags=re.MULTILINE)
             found_before.enter_context(set_to(name, chosen))
-    if arguments.write:
-        TABLE.write_text(text, encoding="utf-8")
+            if arguments.write:
+                TABLE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

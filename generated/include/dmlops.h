@@ -26066,7 +26066,7 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
     dmlops_plan_Loop* inner, int64_t vector) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
-    int64_t wide = dmlops_gcd(8, dmlops_divide(inner->size, vector));
+    int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
     dmlops_plan_Loop_16 found;
     found.count = 0;
     dmlops_plan_Loop down = dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high));
