@@ -29314,8 +29314,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -29483,10 +29483,10 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     1,
     {17, dmlops_gemm_activations},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
     {2, 0, 1, 3},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -29583,9 +29583,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29725,9 +29725,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29809,9 +29809,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29890,10 +29890,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -30202,9 +30202,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {1, 5, 31, 32, 0, 5},
 };
 
@@ -30239,9 +30239,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
 };
 
@@ -30317,10 +30317,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -30377,9 +30377,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 1, 2, 0, 1},
 };
 
@@ -30429,10 +30429,10 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     1,
     {17, dmlops_rnn_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -30512,10 +30512,10 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {0, NULL},
     1,
     {17, dmlops_lstm_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -30613,10 +30613,10 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     1,
     {17, dmlops_gru_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -30889,9 +30889,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     {0, NULL},
     {2, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -30972,10 +30972,10 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -31081,10 +31081,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -31379,9 +31379,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     {0, NULL},
     {2, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -31560,9 +31560,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization1_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
 };
 
@@ -31670,10 +31670,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -31700,10 +31700,10 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -31738,10 +31738,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -31790,10 +31790,10 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -31857,10 +31857,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -32056,10 +32056,10 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32117,10 +32117,10 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32198,10 +32198,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32264,10 +32264,10 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -32345,10 +32345,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -32499,10 +32499,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32572,9 +32572,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
 };
 
@@ -32632,10 +32632,10 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -32666,10 +32666,10 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -32719,10 +32719,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -32786,10 +32786,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32885,9 +32885,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_training_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 15, 16, 96, 4},
 };
 
@@ -32965,9 +32965,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
 };
 
@@ -33194,10 +33194,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -33227,10 +33227,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -33280,10 +33280,10 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
     {3, 0, 384},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -33534,9 +33534,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -33622,9 +33622,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -33797,10 +33797,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -33866,10 +33866,10 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -33914,9 +33914,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization2_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
 };
 
@@ -34025,10 +34025,10 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
     {3, 0, 2432},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -34465,10 +34465,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -34499,10 +34499,10 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {4, dmlops_fold_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -34568,10 +34568,10 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {4, dmlops_unfold_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
