@@ -23053,6 +23053,7 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_8 weightsSteps;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
     int64_t count;
     int64_t layers;
     int64_t planes;
@@ -23060,7 +23061,6 @@ typedef struct dmlops_plan_SlidingParams {
     int64_t blocksAcross;
     int64_t groupColumns;
     dmlops_plan_int_64 weights;
-    dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
@@ -23676,6 +23676,9 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     for (int64_t i = 0; i < record->activations.count; ++i) {
         dmlops_put_word(planning, record->activations.items[i]);
     }
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->layers);
     dmlops_put_word(planning, record->planes);
@@ -23684,9 +23687,6 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->groupColumns);
     for (int64_t i = 0; i < record->weights.count; ++i) {
         dmlops_put_word(planning, record->weights.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
     }
     for (int64_t i = 0; i < record->scalars.count; ++i) {
         dmlops_put_word(planning, record->scalars.items[i]);
@@ -25286,6 +25286,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.weightsSteps = weights.steps;
     params.lists = known.lists;
     params.activations = known.activations;
+    params.elements = told->elements;
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
@@ -25293,7 +25294,6 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.blocksAcross = blocks_across;
     params.groupColumns = groups.columns;
     params.weights = weights.words;
-    params.elements = told->elements;
     params.scalars = known.scalars;
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);

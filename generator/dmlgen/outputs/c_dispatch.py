@@ -9,13 +9,13 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
 from dmlgen.expr.defined import free_locals
+from dmlgen.literals import c_string
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
 from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
-from dmlgen.outputs.render import c_string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.functions import declarations, definition, head, wrapped
 from dmlgen.plans.model import INT, ListOf, Plans, Record, Scalar
