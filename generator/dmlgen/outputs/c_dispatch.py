@@ -93,13 +93,12 @@ class TraceView:
 
 @dataclass(frozen=True)
 class ShaderView:
-    """The shader of an operator: which record its planner is told, and how that is filled.
+    """How the shader of an operator is planned: which record its planner is told, and how that is filled.
 
     `tensors` come first, then `statements`, in which the `read` ones are known by name. Where there is an
     array of tensors that are computed in turn, `count` is how many there are.
     """
 
-    operator: Operator
     record: str
     planner: str
     tensors: tuple[TensorView, ...]
@@ -357,9 +356,7 @@ def _map(
     named = [tensor_of(registry, operator, entry) for entry in entries]
     words = map_params(plans, operator, uniforms, named).words
     count = f"desc->{over.count}" if over.count is not None else ""
-    view = ShaderView(
-        operator, "Map", "map", tuple(tensors), tuple(printer.tensors), tuple(statements), count
-    )
+    view = ShaderView("Map", "map", tuple(tensors), tuple(printer.tensors), tuple(statements), count)
     return view, words
 
 
@@ -374,7 +371,7 @@ def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tupl
         f"told.{role}_bytes = dmlops_unsigned(dmlops_buffer(desc->{name})->TotalTensorSizeInBytes);"
         for role, name in names.items()
     ]
-    view = ShaderView(operator, "Gather", "gather", tuple(tensors), (), tuple(sizes), trace=trace)
+    view = ShaderView("Gather", "gather", tuple(tensors), (), tuple(sizes), trace=trace)
     return view, params_of(plans, "GatherParams").words
 
 
@@ -402,7 +399,6 @@ def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[
         elif one.name in roles:
             printer.tell_role(one.name, one.type, roles[one.name])
     view = ShaderView(
-        operator,
         record.name,
         schedule.form,
         tuple(tensors),
@@ -450,7 +446,6 @@ def _defined(
     if shader.kept:
         heads.append(f"wanted = dmlops_plan_needed(planning, &told, &dmlops_{operator.slug}_shader);")
     view = ShaderView(
-        operator,
         "Definition",
         shader.planner,
         tuple(tensors),
