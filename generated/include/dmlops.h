@@ -23053,6 +23053,7 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_8 weightsSteps;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
     int64_t count;
     int64_t layers;
     int64_t planes;
@@ -23060,7 +23061,6 @@ typedef struct dmlops_plan_SlidingParams {
     int64_t blocksAcross;
     int64_t groupColumns;
     dmlops_plan_int_64 weights;
-    dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
@@ -23676,6 +23676,9 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     for (int64_t i = 0; i < record->activations.count; ++i) {
         dmlops_put_word(planning, record->activations.items[i]);
     }
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->layers);
     dmlops_put_word(planning, record->planes);
@@ -23684,9 +23687,6 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->groupColumns);
     for (int64_t i = 0; i < record->weights.count; ++i) {
         dmlops_put_word(planning, record->weights.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
     }
     for (int64_t i = 0; i < record->scalars.count; ++i) {
         dmlops_put_word(planning, record->scalars.items[i]);
@@ -25288,6 +25288,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.weightsSteps = weights.steps;
     params.lists = known.lists;
     params.activations = known.activations;
+    params.elements = told->elements;
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
@@ -25295,7 +25296,6 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.blocksAcross = blocks_across;
     params.groupColumns = groups.columns;
     params.weights = weights.words;
-    params.elements = told->elements;
     params.scalars = known.scalars;
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
@@ -29350,8 +29350,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -29519,10 +29519,10 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     1,
     {17, dmlops_gemm_activations},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
     {2, 0, 1, 3},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -29619,9 +29619,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29761,9 +29761,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29845,9 +29845,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -29926,10 +29926,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -30238,9 +30238,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {1, 5, 31, 32, 0, 5},
 };
 
@@ -30275,9 +30275,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
 };
 
@@ -30353,10 +30353,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -30413,9 +30413,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 1, 2, 0, 1},
 };
 
@@ -30465,10 +30465,10 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     1,
     {17, dmlops_rnn_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -30548,10 +30548,10 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {0, NULL},
     1,
     {17, dmlops_lstm_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -30649,10 +30649,10 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     1,
     {17, dmlops_gru_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -30925,9 +30925,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     {0, NULL},
     {2, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31008,10 +31008,10 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -31117,10 +31117,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -31415,9 +31415,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     {0, NULL},
     {2, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -31596,9 +31596,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization1_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
 };
 
@@ -31706,10 +31706,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -31736,10 +31736,10 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -31774,10 +31774,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -31826,10 +31826,10 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -31893,10 +31893,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -32092,10 +32092,10 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32153,10 +32153,10 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32234,10 +32234,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32300,10 +32300,10 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -32381,10 +32381,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -32535,10 +32535,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32608,9 +32608,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
 };
 
@@ -32668,10 +32668,10 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -32702,10 +32702,10 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -32755,10 +32755,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -32822,10 +32822,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -32921,9 +32921,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_training_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 15, 16, 96, 4},
 };
 
@@ -33001,9 +33001,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
 };
 
@@ -33230,10 +33230,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -33263,10 +33263,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -33316,10 +33316,10 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
     {3, 0, 384},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -33570,9 +33570,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -33658,9 +33658,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -33833,10 +33833,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -33902,10 +33902,10 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -33950,9 +33950,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization2_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
 };
 
@@ -34061,10 +34061,10 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
     {3, 0, 2432},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -34501,10 +34501,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -34535,10 +34535,10 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {4, dmlops_fold_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -34604,10 +34604,10 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {4, dmlops_unfold_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

@@ -113,12 +113,7 @@ def _view(operator: Operator, shader: DefinitionShader) -> DefinitionView:
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
     constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds)
     nodes = {one.name: one.node for one in constants if one.node is not None}
-    if shader.sliding is not None:
-        nodes |= {f"sliding.{name}": node for name, node in shader.sliding.told.items()}
-    if shader.contracted is not None:
-        nodes |= {f"contraction.{name}": node for name, node in shader.contracted.told.items()}
-    if shader.rows is not None:
-        nodes["rows.reduced"] = shader.rows.reduced
+    nodes |= {f"told.{name}": node for name, node in shader.told.items()}
     known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
     return DefinitionView(
         operator=operator,

@@ -10,6 +10,7 @@ sum is stored: anything that reads neither factor again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
@@ -17,12 +18,63 @@ from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
-from dmlgen.schedules.schedule import Contraction, Factor, Window
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT
 from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The sum, in what is made of it."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor of the products that are summed: the element of `tensor` that `places` say.
+
+    For each dimension of the tensor, those of a window apart, `places` has the dimension of the output whose
+    coordinate is taken; the output's dimension count where it is the number of the product, and one more
+    where it is 0.
+    """
+
+    tensor: str
+    places: ir.Expr
+
+
+@dataclass(frozen=True)
+class Window:
+    """A box of `sizes` over whose coordinates the products run, too: the last dimensions of both factors.
+
+    In each of them a coordinate of the left factor is a sum of a constant and a multiple of the window's; of
+    the right one also of a multiple of the output's in dimension `axes`, and where that is outside, there is
+    no product. Lists have the coordinates where all that they are sums of is 0 (`first`), the output's
+    coordinate is 1 instead (`steps`), and where the window's is 1 (`taps`). There are `groups`, each of which
+    has its own part of the left factor's rows and of the right one's second dimension.
+    """
+
+    sizes: ir.Expr
+    groups: ir.Expr
+    axes: ir.Expr
+    left_first: ir.Expr
+    left_taps: ir.Expr
+    right_first: ir.Expr
+    right_steps: ir.Expr
+    right_taps: ir.Expr
+
+
+@dataclass(frozen=True)
+class Contraction(FastForm):
+    """A faster way to an output whose elements follow from sums of products (`schedules`).
+
+    It is one where `when` holds. There are `depth` products, or so many at each place of the window. `value`
+    is the element, made of the sum, the local `total`.
+    """
+
+    output: str
+    when: ir.Expr
+    left: Factor
+    right: Factor
+    depth: ir.Expr
+    window: Window | None
+    value: ir.Expr
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Contraction | None:

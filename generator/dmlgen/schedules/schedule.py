@@ -48,140 +48,14 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Factor:
-    """A factor of the products that are summed: the element of `tensor` that `places` say.
+class FastForm:
+    """A faster way to what a definition says, beside that of the definition itself."""
 
-    For each dimension of the tensor, those of a window apart, `places` has the dimension of the output whose
-    coordinate is taken; the output's dimension count where it is the number of the product, and one more
-    where it is 0.
-    """
-
-    tensor: str
-    places: ir.Expr
-
-
-@dataclass(frozen=True)
-class Window:
-    """A box of `sizes` over whose coordinates the products run, too: the last dimensions of both factors.
-
-    In each of them a coordinate of the left factor is a sum of a constant and a multiple of the window's; of
-    the right one also of a multiple of the output's in dimension `axes`, and where that is outside, there is
-    no product. Lists have the coordinates where all that they are sums of is 0 (`first`), the output's
-    coordinate is 1 instead (`steps`), and where the window's is 1 (`taps`). There are `groups`, each of which
-    has its own part of the left factor's rows and of the right one's second dimension.
-    """
-
-    sizes: ir.Expr
-    groups: ir.Expr
-    axes: ir.Expr
-    left_first: ir.Expr
-    left_taps: ir.Expr
-    right_first: ir.Expr
-    right_steps: ir.Expr
-    right_taps: ir.Expr
-
-
-@dataclass(frozen=True)
-class Contraction:
-    """A faster way to an output whose elements follow from sums of products (`schedules`).
-
-    It is one where `when` holds. There are `depth` products, or so many at each place of the window. `value`
-    is the element, made of the sum, the local `total`.
-    """
-
-    output: str
-    when: ir.Expr
-    left: Factor
-    right: Factor
-    depth: ir.Expr
-    window: Window | None
-    value: ir.Expr
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Where places of a window are: in each of its dimensions, the coordinate where the output's and the
-    window's are 0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and
-    the sizes of the box that they are in, or outside of (`limits`)."""
-
-    first: ir.Expr
-    steps: ir.Expr
-    taps: ir.Expr
-    limits: ir.Expr
-
-
-@dataclass(frozen=True)
-class Sliding:
-    """A faster way to outputs that follow from a fold of what lies under a window of `tensor` (`schedules`).
-
-    `places` is what `Factor` has; the window, of `sizes`, goes over the dimensions behind those, along the
-    output's in `axes`. `fold` is the fold as defined, `term` what is folded, made of the local `element`, and
-    `values` are what outputs are, made of the local `total`. Of `counted`, they ask how many places of the
-    window are in its box.
-    """
-
-    tensor: str
-    places: ir.Expr
-    sizes: ir.Expr
-    axes: ir.Expr
-    window: Frame
-    counted: Frame | None
-    fold: ir.Fold
-    element: ir.Local
-    term: ir.Expr
-    values: Mapping[str, ir.Expr]
-
-
-@dataclass(frozen=True)
-class Attention:
-    """A faster way to an intermediate tensor: attention in one pass, which keeps no scores (`schedules`).
-
-    All tensors have four dimensions: batch, head, row, element. A row of `target`, of each `query`, is the
-    mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
-    `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
-    and `value_head` are the batch and the head that are read for those of the query in `at`. `counts` says
-    which keys take part; all do where it is None.
-    """
-
-    target: str
-    query: str
-    key: str
-    value: str
-    key_head: ir.ListOf
-    value_head: ir.ListOf
-    score: ir.Expr
-    counts: ir.Expr | None
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """A number of each row, `name`: `value` of sums over it, the locals `total0` and so on, of statistics
-    before it, and of elements at the row's own coordinate, locals such as `ScaleTensorOfRow`. What is summed
-    is made of statistics before it and of elements, locals such as `InputTensorElement`."""
-
-    name: str
-    sums: tuple[ir.Expr, ...]
-    value: ir.Expr
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A faster way to all outputs: the rows of `source` one by one, with their statistics (`schedules`).
-
-    `reduced` has for each of its dimensions 1 if rows run along it, else 0; it is empty where there are no
-    statistics, and any dimensions may make a row. `elements` are the tensors read at the element itself;
-    where sizes are 1, others are read at 0. `each` are values of outputs as large as `source`, made of
-    elements, statistics and `parts`, which may be the same for a whole row; `of_rows` those of outputs with
-    an entry for each row.
-    """
-
-    source: str
-    reduced: ir.Expr
-    statistics: tuple[Statistic, ...]
-    elements: frozenset[str]
-    parts: Mapping[str, ir.Expr]
-    each: Mapping[str, ir.Expr]
-    of_rows: Mapping[str, ir.Expr]
+    @property
+    def reads(self) -> Mapping[str, tuple[str, ...]]:
+        """The intermediate tensors that it leads to, each in a pass alone, with those that this reads; none
+        where it leads to outputs."""
+        return {}
 
 
 def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:

@@ -81,6 +81,8 @@ class SlidingParams(NamedTuple):
     weightsSteps: Annotated[list[int], 8]
     lists: Lists
     activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not lie in two vectors"
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements of the output"
     layers: int
@@ -93,7 +95,6 @@ class SlidingParams(NamedTuple):
     groupColumns: int
     "thread groups along x"
     weights: Words
-    elements: Words
     scalars: Words
 
 
@@ -330,6 +331,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         weights.steps,
         known.lists,
         known.activations,
+        told.elements,
         whole,
         layers,
         planes,
@@ -337,7 +339,6 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         blocks_across,
         groups.columns,
         weights.words,
-        told.elements,
         known.scalars,
     )
     out.dispatch(params, groups, False)
