@@ -65,10 +65,11 @@ class Window:
     """A box of `sizes` over whose coordinates the products run, too: the last dimensions of both factors.
 
     In each of them a coordinate of the left factor is a sum of a constant and a multiple of the window's; of
-    the right one also of a multiple of the output's in dimension `axes`, and where that is outside, there is
-    no product. Lists have the coordinates where all that they are sums of is 0 (`first`), the output's
-    coordinate is 1 instead (`steps`), and where the window's is 1 (`taps`). There are `groups`, each of which
-    has its own part of the left factor's rows and of the right one's second dimension.
+    the right one also of a multiple of the output's in dimension `axes`, and divided by `right_divisors`;
+    where that leaves a remainder, or is outside, there is no product. Lists have the sums where all that they
+    are of is 0 (`first`), the output's coordinate is 1 instead (`steps`), and where the window's is 1
+    (`taps`). There are `groups`, each of which has its own part of the left factor's first dimension and of
+    the right one's second.
     """
 
     sizes: ir.Expr
@@ -79,6 +80,7 @@ class Window:
     right_first: ir.Expr
     right_steps: ir.Expr
     right_taps: ir.Expr
+    right_divisors: ir.Expr
 
 
 @dataclass(frozen=True)

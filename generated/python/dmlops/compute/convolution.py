@@ -175,8 +175,11 @@ def define(e: Evaluation) -> None:
             < entry(desc.OutputTensor.Sizes, v0 + 2)
             for v0 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD,
-        "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount),
+        "contraction.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD
+        or desc.Direction == enums.ConvolutionDirection.BACKWARD,
+        "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount)
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else (desc.OutputTensor.DimensionCount, 1),
         "contraction.right": lambda: (0, desc.OutputTensor.DimensionCount),
         "contraction.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
         "contraction.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
@@ -197,15 +200,35 @@ def define(e: Evaluation) -> None:
         "contraction.window.right_first": lambda: tuple(
             0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            0 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
         "contraction.window.right_steps": lambda: tuple(
             1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            1 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
         "contraction.window.right_taps": lambda: tuple(
             0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            0 + entry(desc.StartPadding, v2) - 1 * entry(desc.Dilations, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
+        "contraction.window.right_divisors": lambda: tuple(
+            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(entry(desc.Strides, v2) for v2 in range(desc.InputTensor.DimensionCount - 2)),
     }
 
 

@@ -31,9 +31,13 @@ from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
 WINDOW = ("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides")
-TAP = ("channels", "taps", "leftFirst", "leftTapStep")
+QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
+TAP = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
 COUNTED = ("countFirst", "countSteps", "countTaps", "countLimits")
-WEIGHTS = ("channels", "channelStep", "groupRows", "weightsFirst", "weightsRowStep", "weightsChannelStep")
+WEIGHTS = (
+    *("channels", "channelStep", "groupRows"),
+    *("weightsFirst", "weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
+)
 """Constants of a window, as planners give them: of a contraction, and of a fold."""
 
 
@@ -233,7 +237,11 @@ def definition_params(plans: Plans, shader: DefinitionShader, record: str = "Def
                 name: [Constant("int4", name, "2", 8)]
                 for name in ("sizes", "leftSteps", "rightSteps", "planeSteps")
             },
-            "window": [Constant("int4", name, "2", 8) for name in WINDOW if windowed],
+            "window": [
+                Constant("int4", name, "2", 8)
+                for name in WINDOW + (QUOTIENT if record == "ContractionParams" else ())
+                if windowed
+            ],
             "tap": [Constant("uint", name) for name in TAP if windowed],
             "counted": [
                 Constant("int4", name, "2", 8) for name in COUNTED if slid is not None and slid.counts
