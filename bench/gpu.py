@@ -367,6 +367,7 @@ def products() -> Iterator[Case]:
     for data_type in ("float32", "float16"):
         yield product("64", 64, 64, 64, data_type)
         yield convolution("3x3 16-16 14x14", 16, 14, 16, 3, 1, data_type, images=1)
+        yield spread("4x4/2 16-16 7x7", 16, 7, 16, 4, 2, data_type, images=1)
         yield pooling("MAX", 16, 14, 3, 2, data_type, images=1)
         for size in (1024, 2048, 4096):
             yield product(str(size), size, size, size, data_type)

@@ -24052,7 +24052,7 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_is_arranged(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -25617,7 +25617,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
 DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor) {
     int is_even = 1;
-    int is_first = 1;
+    int is_ordered = 1;
     int64_t step = 0;
     int64_t following = 0;
     for (int64_t place = 0; place < window->sizes.count; ++place) {
@@ -25628,9 +25628,9 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
             int64_t own = dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
                 window->left_taps.count)], window->left_first.items[dmlops_item(planning, d,
                 window->left_first.count)]), stride);
-            is_even = is_even && (is_first || (own == following));
-            step = is_first ? own : step;
-            is_first = 0;
+            is_even = is_even && (is_ordered || (own == following));
+            step = is_ordered ? own : step;
+            is_ordered = 0;
             following = dmlops_multiply(own, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
         }
     }
@@ -25719,7 +25719,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
 }
 
 /* Whether the left factor is put in order first: where it must be, or where there are enough products. */
-DMLOPS_CALLED int dmlops_plan_is_arranged(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
@@ -25989,7 +25989,6 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
    The passes of the definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
-    int64_t threads = 0;
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
     int is_windowed = told->factors.applies && (window.sizes.count > 0);
@@ -26008,15 +26007,12 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
         split.parts), 4), 4) : 0;
-    int is_first = dmlops_plan_is_arranged(planning, told, shader, &found);
-    int64_t words = part_words;
-    if (is_first) {
-        words = dmlops_add(words, dmlops_plan_times(planning, dmlops_plan_times(planning, found.depth,
-            dmlops_plan_row_pitch(planning, &found)), found.count));
-    }
-    if (dmlops_max(words, dmlops_plan_times(planning, whole, split.parts)) >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_max(words,
-            dmlops_plan_times(planning, whole, split.parts))));
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, &found);
+    int64_t left_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found.depth,
+        dmlops_plan_row_pitch(planning, &found)), found.count) : 0;
+    int64_t words = dmlops_max(dmlops_add(part_words, left_words), dmlops_plan_times(planning, whole, split.parts));
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
@@ -26030,18 +26026,17 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
     dmlops_plan_define_matrices(planning, told, shader, &found);
     dmlops_plan_define_shares(planning, &found, &share);
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
+        left_words)), 16), 0);
     dmlops_out_write(planning, &made_3);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         shader->contracted.left, told->tensors.count)]) : 0;
     dmlops_plan_Matrices factors = found;
-    if (is_first) {
-        threads = dmlops_plan_times(planning, dmlops_plan_times(planning, factors.depth,
-            dmlops_plan_row_pitch(planning, &factors)), factors.count);
+    if (is_ordered) {
         dmlops_plan_dispatch_contraction(planning, told, shader, &found, first, &share, &known, dmlops_add(number, 3),
-            threads);
+            left_words);
         int64_t pitch = dmlops_plan_row_pitch(planning, &found);
         dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found.row_axis, 1);
         dmlops_plan_Side made_4;
@@ -26054,11 +26049,8 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         factors = made_5;
         first = part_words;
     }
-    threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across), found.count),
-        split.parts), dmlops_plan_threads_of(planning, &share.tile));
-    if (is_windowed) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_first);
-    }
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found.count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
     dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, number, threads);
     if (split.parts > 1) {
         dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, dmlops_add(number,
@@ -26108,8 +26100,7 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dm
         tile->threadColumns));
 }
 
-/* Pass `number`, by so many threads; `first` is where the left factor begins. All passes but the first one wait for
-   what is before them. */
+/* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
@@ -26117,6 +26108,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_plan_Split split = share->split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     int is_tiled_pass = number == contracted.number;
+    int is_windowed = found->column_axis == -1;
+    int is_ordered = is_windowed && !found->left.is_along;
     int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
     int stores_all = is_tiled_pass && (split.parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
@@ -26124,12 +26117,15 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
     dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
+    if (is_tiled_pass && is_windowed) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+    }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
         known, &groups);
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, number != dmlops_add(contracted.number, 3));
+    dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
 }
 
 /* The constants of a pass; `first` is where the left factor begins at the first place of a window. */

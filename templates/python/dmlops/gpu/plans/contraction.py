@@ -33,7 +33,7 @@ from .reasons import Reason
 from .sliding import plan_sliding
 from .told import NO_MEMBER, Groups, Signed, Sizes, Tensor
 
-LEAST_ARRANGED = 2**26  # products for which it pays to put the left factor in order: 1.3 times as fast
+LEAST_ORDERED = 2**26  # products for which it pays to put the left factor in order: 1.3 times as fast
 LEAST_PRODUCTS = 4096  # of all sums of a matrix; below, the definition itself is as good
 DEPTH = 16  # of a tile
 GATHERED_DEPTH = 8  # where each product has another place of the window, which takes registers
@@ -47,7 +47,7 @@ WHOLE_ROUNDS = 528  # groups with a window: the 132 processors of a large GPU ge
 LEAST_PART = 256  # products in a part of a sum
 DIRECT_ROWS = 4  # of a group of channels: fewer are no tile
 SINGLE_THREADS = 256  # in a group, where each adds up a sum in parts, or puts an element in order
-ARRANGING = 3  # the number of the pass that puts the left factor in order, from the contraction's
+ORDERING = 3  # the number of the pass that puts the left factor in order, from the contraction's
 
 
 class Tile(NamedTuple):
@@ -254,16 +254,16 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
 
 def tap_step(window: Window, tensor: Tensor) -> TapStep:
     """The step of the left factor from one place of the window to the next."""
-    is_even, is_first = True, True
+    is_even, is_ordered = True, True
     step, following = 0, 0
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         if window.sizes[d] > 1:
             stride = tensor.strides[len(tensor.strides) - 1 - place]
             own = (window.left_taps[d] - window.left_first[d]) * stride
-            is_even = is_even and (is_first or own == following)
-            step = own if is_first else step
-            is_first = False
+            is_even = is_even and (is_ordered or own == following)
+            step = own if is_ordered else step
+            is_ordered = False
             following = own * window.sizes[d]
     return TapStep(is_even, step)
 
@@ -313,7 +313,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
     )
 
 
-def is_arranged(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
     """Whether the left factor is put in order first: where it must be, or where there are enough products."""
     window, left = told.factors.window, told.tensors[shader.contracted.left]
     if found.column_axis != NONE:
@@ -322,7 +322,7 @@ def is_arranged(told: Definition, shader: DefinitionShader, found: Matrices) -> 
     is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
     step = tap_step(window, left)
     is_direct = not is_divided(window) and step.is_even
-    return not is_direct or (is_scattered and products >= LEAST_ARRANGED)
+    return not is_direct or (is_scattered and products >= LEAST_ORDERED)
 
 
 def row_pitch(found: Matrices) -> int:
@@ -487,12 +487,11 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     output = told.tensors[shader.contracted.output]
     whole = times(times(found.rows, found.columns), found.count)
     part_words = ceil_div(whole * split.parts, 4) * 4 if split.parts > 1 else 0
-    is_first = is_arranged(told, shader, found)
-    words = part_words
-    if is_first:
-        words += times(times(found.depth, row_pitch(found)), found.count)
-    if max(words, times(whole, split.parts)) >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * max(words, times(whole, split.parts)))
+    is_ordered = is_put_in_order(told, shader, found)
+    left_words = times(times(found.depth, row_pitch(found)), found.count) if is_ordered else 0
+    words = max(part_words + left_words, times(whole, split.parts))
+    if words >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
@@ -500,22 +499,19 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
     define_matrices(out, told, shader, found)
     define_shares(out, found, share)
-    out.write(out.scratch(max(4 * words, 16)))
+    out.write(out.scratch(max(4 * (part_words + left_words), 16)))
     out.share()
 
     number = shader.contracted.number
     first = first_of(window, told.tensors[shader.contracted.left]) if is_windowed else 0
     factors = found
-    if is_first:
-        threads = times(times(factors.depth, row_pitch(factors)), factors.count)
-        dispatch_contraction(out, told, shader, found, first, share, known, number + ARRANGING, threads)
+    if is_ordered:
+        dispatch_contraction(out, told, shader, found, first, share, known, number + ORDERING, left_words)
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)
         factors = with_left(found, Side(steps, pitch, times(found.depth, pitch), False, 4))
         first = part_words
     threads = split.down * split.across * found.count * split.parts * threads_of(share.tile)
-    if is_windowed:
-        out.define("ORDERED", int(is_first))
     dispatch_contraction(out, told, shader, factors, first, share, known, number, threads)
     if split.parts > 1:
         dispatch_contraction(out, told, shader, factors, first, share, known, number + 1, whole)
@@ -565,11 +561,12 @@ def dispatch_contraction(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, by so many threads; `first` is where the left factor begins. All passes but the first
-    one wait for what is before them."""
+    """Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before."""
     contracted, split = shader.contracted, share.split
     output = told.tensors[contracted.output]
     is_tiled_pass = number == contracted.number
+    is_windowed = found.column_axis == NONE
+    is_ordered = is_windowed and not found.left.is_along  # else a window has products side by side
     in_group = threads_of(share.tile) if is_tiled_pass else SINGLE_THREADS
     stores_all = is_tiled_pass and split.parts == 1
     groups = grid(out, threads, in_group, 1)
@@ -577,9 +574,11 @@ def dispatch_contraction(
     out.define("NUM_THREADS", in_group)
     out.define("LEFT_VECTOR", found.left.vector if is_tiled_pass else 1)
     out.define("LEFT_ALONG", int(found.left.is_along))
+    if is_tiled_pass and is_windowed:
+        out.define("ORDERED", int(is_ordered))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
     params = contraction_params(out, told, shader, found, first, split, known, groups)
-    out.dispatch(params, groups, number != contracted.number + ARRANGING)
+    out.dispatch(params, groups, is_ordered or number == contracted.number + 1)
 
 
 def contraction_params(
