@@ -325,6 +325,35 @@ def products() -> Iterator[Case]:
             StartPadding=[padding] * 2, EndPadding=[padding] * 2, OutputPadding=[0, 0], GroupCount=groups,
         )  # fmt: skip
 
+    def spread(
+        name: str,
+        channels: int,
+        size: int,
+        filters: int,
+        window: int,
+        stride: int,
+        data_type: str,
+        groups: int = 1,
+        images: int = 32,
+    ) -> Case:
+        """A backward convolution, whose result is as many times larger as the stride."""
+        padding, rest, result = (window - stride + 1) // 2, (window - stride) % 2, size * stride
+        shown = "" if images == 32 else f" {images}"
+        return case(
+            f"spread {name}{shown} {data_type}", "CONVOLUTION",
+            {
+                "InputTensor": tensor((images, channels, size, size), data_type),
+                "FilterTensor": tensor((channels, filters // groups, window, window), data_type),
+                "OutputTensor": tensor((images, filters, result, result), data_type),
+            },
+            lambda torch, x, w: torch.nn.functional.conv_transpose2d(
+                x, w, None, stride, padding, rest, groups
+            ),
+            Mode="CROSS_CORRELATION", Direction="BACKWARD", Strides=[stride] * 2, Dilations=[1, 1],
+            StartPadding=[padding] * 2, EndPadding=[padding - rest] * 2, OutputPadding=[0, 0],
+            GroupCount=groups,
+        )  # fmt: skip
+
     def pooling(
         kind: str, channels: int, size: int, window: int, stride: int, data_type: str, images: int = 32
     ) -> Case:
@@ -347,6 +376,7 @@ def products() -> Iterator[Case]:
     for data_type in ("float32", "float16"):
         yield product("64", 64, 64, 64, data_type)
         yield convolution("3x3 16-16 14x14", 16, 14, 16, 3, 1, data_type, images=1)
+        yield spread("4x4/2 16-16 7x7", 16, 7, 16, 4, 2, data_type, images=1)
         yield pooling("MAX", 16, 14, 3, 2, data_type, images=1)
         for size in (1024, 2048, 4096):
             yield product(str(size), size, size, size, data_type)
@@ -383,6 +413,18 @@ def products() -> Iterator[Case]:
         yield convolution("depthwise 5x5 240 28x28", 240, 28, 240, 5, 1, data_type, groups=240)
         yield convolution("depthwise 5x5/2 96 56x56", 96, 56, 96, 5, 2, data_type, groups=96)
         yield convolution("depthwise 3x3 96 112x112", 96, 112, 96, 3, 1, data_type, groups=96, images=1)
+        yield spread("3x3 64-64 56x56", 64, 56, 64, 3, 1, data_type)
+        yield spread("3x3 256-256 14x14", 256, 14, 256, 3, 1, data_type)
+        yield spread("2x2/2 128-64 64x64", 128, 64, 64, 2, 2, data_type, images=8)
+        yield spread("2x2/2 512-256 16x16", 512, 16, 256, 2, 2, data_type, images=8)
+        yield spread("3x3/2 128-64 56x56", 128, 56, 64, 3, 2, data_type)
+        yield spread("4x4/2 512-256 8x8", 512, 8, 256, 4, 2, data_type, images=64)
+        yield spread("4x4/2 128-64 32x32", 128, 32, 64, 4, 2, data_type, images=64)
+        yield spread("4x4/2 64-3 32x32", 64, 32, 3, 4, 2, data_type, images=64)
+        yield spread("4x4/2 256-256 32x32", 256, 32, 256, 4, 2, data_type, images=1)
+        yield spread("16x16/8 21-21 64x64", 21, 64, 21, 16, 8, data_type, images=1)
+        yield spread("depthwise 4x4/2 128 28x28", 128, 28, 128, 4, 2, data_type, groups=128)
+        yield spread("depthwise 3x3 128 56x56", 128, 56, 128, 3, 1, data_type, groups=128)
         yield pooling("MAX", 64, 112, 3, 2, data_type)
         yield pooling("MAX", 64, 112, 3, 2, data_type, images=1)
         yield pooling("MAX", 64, 112, 2, 2, data_type)

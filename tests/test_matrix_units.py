@@ -20,7 +20,7 @@ from dmlops.gpu.plans.matrix_units import UnitTile
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
 from test_hlsl import instructions, validate
-from test_schedules_contraction import convolution, filled, of, product
+from test_schedules_contraction import convolution, filled, of, product, spread
 
 __all__ = ["device"]  # a fixture
 
@@ -71,6 +71,12 @@ WINDOWS = {
     "in parts": convolution(
         half(1, 128, 6, 6), half(36, 128, 3, 3), FusedActivation=dmlops.make.activation_tanh()
     ),
+    "backward": spread(half(2, 32, 9, 7), half(32, 20, 3, 3)),
+    "backward, in twos": spread(half(2, 32, 9, 7), half(32, 20, 4, 4), Strides=2),
+    "backward, groups, few channels": spread(
+        half(1, 12, 7, 6), half(12, 9, 3, 5), GroupCount=2, Strides=[2, 3], Dilations=[2, 1]
+    ),
+    "backward, in parts": spread(half(1, 128, 3, 2), half(128, 36, 4, 4), Strides=2),
 }
 CASES = {**PRODUCTS, **WINDOWS}
 TILES = (

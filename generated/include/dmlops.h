@@ -22790,6 +22790,7 @@ typedef struct dmlops_plan_Window {
     dmlops_plan_int_8 right_first;
     dmlops_plan_int_8 right_steps;
     dmlops_plan_int_8 right_taps;
+    dmlops_plan_int_8 right_divisors;
 } dmlops_plan_Window;
 
 typedef struct dmlops_plan_Frame {
@@ -23074,6 +23075,7 @@ typedef struct dmlops_plan_Tile {
 typedef struct dmlops_plan_Side {
     dmlops_plan_int_8 steps;
     int64_t depth;
+    int64_t matrix;
     int is_along;
     int64_t vector;
 } dmlops_plan_Side;
@@ -23110,11 +23112,35 @@ typedef struct dmlops_plan_Share {
     dmlops_plan_Split split;
 } dmlops_plan_Share;
 
+typedef struct dmlops_plan_int_96 {
+    int64_t count;
+    int64_t items[96];
+} dmlops_plan_int_96;
+
+DMLOPS_CALLED void dmlops_plan_int_96_insert(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t place, int64_t item) {
+    if (list->count >= 96 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dmlops_plan_int_96* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_8 sizes;
     dmlops_plan_int_8 leftSteps;
     dmlops_plan_int_8 rightSteps;
-    dmlops_plan_int_64 window;
+    dmlops_plan_int_96 window;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     int64_t rank;
@@ -23504,22 +23530,6 @@ typedef struct dmlops_plan_int_8_4 {
 
 DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_plan_int_8_4* list, int64_t place, const dmlops_plan_int_8* item) {
     if (list->count >= 4 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-typedef struct dmlops_plan_int_8_8 {
-    int64_t count;
-    dmlops_plan_int_8 items[8];
-} dmlops_plan_int_8_8;
-
-DMLOPS_CALLED void dmlops_plan_int_8_8_insert(dmlops_planning* planning, dmlops_plan_int_8_8* list, int64_t place, const dmlops_plan_int_8* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
@@ -23989,6 +23999,15 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
     dmlops_plan_Buffer* stand_in);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
+DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window);
+DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
+DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
@@ -24024,7 +24043,7 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones);
+    dmlops_plan_int_8* ones, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t products);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
@@ -24033,6 +24052,11 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* left);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24041,18 +24065,22 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning
     int64_t axis, int64_t stride);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Share* share);
 DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
-    const dmlops_plan_Known* known, int64_t number, int64_t threads);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
     int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
@@ -24884,14 +24912,122 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     }
 }
 
+/* Whether there is more than one phase. */
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < window->right_divisors.count; ++each_2) {
+        const int64_t divisor = window->right_divisors.items[each_2];
+        made_1 = made_1 || (divisor > 1);
+    }
+    return made_1;
+}
+
+/* Whether phases are worth it: what is next to an element in its phase is next to it on the right factor, too, all
+   phases are there, and not many meet no place at all. */
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* output) {
+    int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
+        dmlops_plan_most_places(planning, window));
+    int found = places <= dmlops_multiply(16, dmlops_plan_element_count(planning, &window->sizes));
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        int is_next = dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
+            window->right_first.items[dmlops_item(planning, d, window->right_first.count)]) == 1;
+        found = found && ((divisor == 1) || (is_next && (divisor <= output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)])));
+    }
+    return found;
+}
+
+/* How far apart places of the window are that one phase meets. */
+DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
+    int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+    return dmlops_divide(divisor, dmlops_gcd(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+        window->right_taps.count)], window->right_first.items[dmlops_item(planning, d, window->right_first.count)]),
+        divisor));
+}
+
+DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    int64_t count = 1;
+    for (int64_t each_1 = 0; each_1 < window->right_divisors.count; ++each_1) {
+        const int64_t divisor = window->right_divisors.items[each_1];
+        count = dmlops_plan_times(planning, count, divisor);
+    }
+    return count;
+}
+
+/* How many places of the window a phase meets at most. */
+DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    int64_t places = 1;
+    for (int64_t d = 0; d < window->sizes.count; ++d) {
+        const int64_t size = window->sizes.items[d];
+        places = dmlops_plan_times(planning, places, dmlops_plan_ceil_div(planning, size, dmlops_plan_period(planning,
+            window, d)));
+    }
+    return places;
+}
+
+/* The dimension of the left factor that counts rows, 0 or 1; the other one counts channels. */
+DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* output) {
+    return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
+}
+
+/* The same window, its places in the order in which they lie on the right factor. */
+DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    dmlops_plan_int_8 left_first;
+    left_first.count = 0;
+    dmlops_plan_int_8 left_taps;
+    left_taps.count = 0;
+    dmlops_plan_int_8 first;
+    first.count = 0;
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t place = window->right_first.items[d];
+        int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)],
+            place);
+        int64_t left_tap = dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]);
+        int64_t moved = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d, window->sizes.count)],
+            1) : 0;
+        int64_t way = (tap < 0) ? -1 : 1;
+        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_add(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
+            dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_add(first.items[dmlops_item(planning, d,
+            first.count)], dmlops_multiply(way, tap)));
+        dmlops_plan_int_8_insert(planning, &left_first, left_first.count,
+            dmlops_add(window->left_first.items[dmlops_item(planning, d, window->left_first.count)],
+            dmlops_multiply(moved, left_tap)));
+        dmlops_plan_int_8_insert(planning, &left_taps, left_taps.count,
+            dmlops_add(left_first.items[dmlops_item(planning, d, left_first.count)], dmlops_multiply(way, left_tap)));
+    }
+    dmlops_plan_Window made_1;
+    made_1.sizes = window->sizes;
+    made_1.groups = window->groups;
+    made_1.axes = window->axes;
+    made_1.left_first = left_first;
+    made_1.left_taps = left_taps;
+    made_1.right_first = first;
+    made_1.right_steps = steps;
+    made_1.right_taps = taps;
+    made_1.right_divisors = window->right_divisors;
+    return made_1;
+}
+
 /* The window: the definition's own, or that of a contraction. */
 DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_Window window = told->factors.window;
-    if (window.sizes.count == 0) {
+    if (factors.window.sizes.count == 0) {
         return told->sliding;
     }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &factors.window);
     dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
     int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
     dmlops_plan_int_8 limits;
@@ -24949,7 +25085,8 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double && !dmlops_plan_is_divided(planning,
+        &told->factors.window);
     for (int64_t d = 0; d < sliding.axes.count; ++d) {
         const int64_t axis = sliding.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
@@ -25052,7 +25189,6 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
 /* How weights are read, in the order of the shader's constants; nothing where there are none. */
 DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Window window = told->factors.window;
     if (shader->sliding.weights == -1) {
         dmlops_plan_int_8 made_1;
         made_1.count = 0;
@@ -25063,6 +25199,7 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
         made_3.words = made_2;
         return made_3;
     }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &told->factors.window);
     dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
         told->tensors.count)];
     dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
@@ -25082,9 +25219,11 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
     while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
         dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
     }
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
     int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
-        told->factors.left.items[dmlops_item(planning, 0, told->factors.left.count)], output.sizes.count)],
-        dmlops_max(window.groups, 1));
+        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output.sizes.count)],
+        groups);
     dmlops_plan_int_64 words;
     words.count = 0;
     dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
@@ -25092,10 +25231,13 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
         tensor.strides.count)]);
     dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
     dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, 0,
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, counts_rows,
         weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, 1,
-        weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning,
+        dmlops_subtract(1, counts_rows), weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count,
+        dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
+        weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
     dmlops_plan_Weights made_4;
     made_4.steps = steps;
     made_4.words = words;
@@ -25261,8 +25403,8 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
     dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
     if (shader->sliding.weights != -1) {
-        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning, 0,
-            told->factors.left.count)]);
+        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
+            dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
         layers = dmlops_plan_times(planning, layers, told->factors.depth);
     }
     dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
@@ -25372,6 +25514,7 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     dmlops_plan_Side made_1;
     made_1.steps = steps;
     made_1.depth = step;
+    made_1.matrix = 0;
     made_1.is_along = is_along;
     made_1.vector = vector;
     return made_1;
@@ -25392,9 +25535,9 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     return run;
 }
 
-/* The sizes of the output, 1 along some dimensions. */
+/* The sizes of the output, or of its largest phase, 1 along some dimensions. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones) {
+    dmlops_plan_int_8* ones, const dmlops_plan_Window* window) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
@@ -25404,7 +25547,13 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
             const int64_t one = ones->items[each_1];
             is_one = is_one || (axis == one);
         }
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, is_one ? 1 : size);
+        int64_t own = is_one ? 1 : size;
+        for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+            const int64_t divisor = window->right_divisors.items[d];
+            own = (axis == window->axes.items[dmlops_item(planning, d, window->axes.count)]) ?
+                dmlops_plan_ceil_div(planning, own, divisor) : own;
+        }
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, own);
     }
     while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
@@ -25444,7 +25593,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, column_axis);
-    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
+    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2, &factors.window);
     dmlops_plan_Side made_4 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
         factors.depth);
     dmlops_plan_Side made_5 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
@@ -25470,7 +25619,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
 DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor) {
     int is_even = 1;
-    int is_first = 1;
+    int is_ordered = 1;
     int64_t step = 0;
     int64_t following = 0;
     for (int64_t place = 0; place < window->sizes.count; ++place) {
@@ -25481,9 +25630,9 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
             int64_t own = dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
                 window->left_taps.count)], window->left_first.items[dmlops_item(planning, d,
                 window->left_first.count)]), stride);
-            is_even = is_even && (is_first || (own == following));
-            step = is_first ? own : step;
-            is_first = 0;
+            is_even = is_even && (is_ordered || (own == following));
+            step = is_ordered ? own : step;
+            is_ordered = 0;
             following = dmlops_multiply(own, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
         }
     }
@@ -25493,7 +25642,7 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
     return made_1;
 }
 
-/* The output as matrices, with a window: one for each group. */
+/* The output as matrices, with a window: one for each phase of each group. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Factors factors = told->factors;
@@ -25502,65 +25651,114 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
     dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int64_t row_axis = factors.left.items[dmlops_item(planning, 0, factors.left.count)];
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &factors, &output);
+    int64_t row_axis = factors.left.items[dmlops_item(planning, counts_rows, factors.left.count)];
     int64_t groups = dmlops_max(window.groups, 1);
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
+    dmlops_plan_int_8 sizes = dmlops_plan_boxed(planning, &output, &made_1, &window);
     int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)], groups);
-    int64_t columns = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes),
-        output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)]);
-    int64_t depth = dmlops_plan_times(planning, factors.depth, dmlops_plan_element_count(planning, &window.sizes));
-    dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, &window, &left);
-    int is_straight = step.is_even;
+    int64_t columns = 1;
+    for (int64_t each_2 = 0; each_2 < sizes.count; ++each_2) {
+        const int64_t size = sizes.items[each_2];
+        columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
+    }
+    int64_t depth = dmlops_plan_times(planning, factors.depth, dmlops_plan_most_places(planning, &window));
+    int is_straight = dmlops_plan_has_phases(planning, &window, &output);
     for (int64_t d = 0; d < window.axes.count; ++d) {
         const int64_t axis = window.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(window.axes.items[dmlops_item(planning, 0,
             window.axes.count)], d));
     }
-    int64_t first = dmlops_plan_first_of(planning, &window, &left);
+    int64_t row_step = left.strides.items[dmlops_item(planning, counts_rows, left.strides.count)];
+    int64_t depth_step = left.strides.items[dmlops_item(planning, dmlops_subtract(1, counts_rows), left.strides.count)];
+    int64_t matrix_step = dmlops_multiply(dmlops_divide(left.sizes.items[dmlops_item(planning, 0, left.sizes.count)],
+        groups), left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
     dmlops_plan_int_64 others;
     others.count = 0;
-    dmlops_plan_int_64_insert(planning, &others, others.count, left.strides.items[dmlops_item(planning, 0,
-        left.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &others, others.count, step.step);
-    dmlops_plan_int_64_insert(planning, &others, others.count, first);
-    int64_t vector = (left.strides.items[dmlops_item(planning, 1, left.strides.count)] == 1) ? 4 : 1;
-    vector = dmlops_gcd(vector, factors.depth);
-    for (int64_t each_1 = 0; each_1 < others.count; ++each_1) {
-        const int64_t other = others.items[each_1];
+    dmlops_plan_int_64_insert(planning, &others, others.count, row_step);
+    dmlops_plan_TapStep made_3 = dmlops_plan_tap_step(planning, &window, &left);
+    dmlops_plan_int_64_insert(planning, &others, others.count, made_3.step);
+    dmlops_plan_int_64_insert(planning, &others, others.count, dmlops_plan_first_of(planning, &window, &left));
+    dmlops_plan_int_64_insert(planning, &others, others.count, matrix_step);
+    int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors.depth);
+    for (int64_t each_4 = 0; each_4 < others.count; ++each_4) {
+        const int64_t other = others.items[each_4];
         vector = dmlops_gcd(vector, other);
     }
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
-    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
-    dmlops_plan_int_8 made_4 = dmlops_plan_axis_steps(planning, &output, row_axis,
-        left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
-    dmlops_plan_Side made_5;
-    made_5.steps = made_4;
-    made_5.depth = left.strides.items[dmlops_item(planning, 1, left.strides.count)];
-    made_5.is_along = 1;
-    made_5.vector = vector;
-    dmlops_plan_int_8 made_6 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
+    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, &window));
+    dmlops_plan_int_8 made_5 = dmlops_plan_axis_steps(planning, &output, row_axis, row_step);
+    dmlops_plan_Side made_6;
+    made_6.steps = made_5;
+    made_6.depth = depth_step;
+    made_6.matrix = matrix_step;
+    made_6.is_along = 1;
+    made_6.vector = vector;
+    dmlops_plan_int_8 made_7 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
         factors.right.count)], right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
-    dmlops_plan_Side made_7;
-    made_7.steps = made_6;
-    made_7.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
-    made_7.is_along = 0;
-    made_7.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
-    dmlops_plan_Matrices made_8;
-    made_8.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, groups)));
-    made_8.sizes = made_3;
-    made_8.row_axis = row_axis;
-    made_8.column_axis = -1;
-    made_8.rows = rows;
-    made_8.columns = columns;
-    made_8.run = dmlops_plan_side_by_side(planning, &output, row_axis);
-    made_8.depth = depth;
-    made_8.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
-    made_8.count = groups;
-    made_8.left = made_5;
-    made_8.right = made_7;
-    return made_8;
+    dmlops_plan_Side made_8;
+    made_8.steps = made_7;
+    made_8.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
+    made_8.matrix = 0;
+    made_8.is_along = 0;
+    made_8.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
+    dmlops_plan_Matrices made_9;
+    made_9.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
+    made_9.sizes = sizes;
+    made_9.row_axis = row_axis;
+    made_9.column_axis = -1;
+    made_9.rows = rows;
+    made_9.columns = columns;
+    made_9.run = dmlops_plan_is_divided(planning, &window) ? 1 : dmlops_plan_side_by_side(planning, &output, row_axis);
+    made_9.depth = depth;
+    made_9.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
+    made_9.count = count;
+    made_9.left = made_6;
+    made_9.right = made_8;
+    return made_9;
+}
+
+/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
+    if (found->column_axis != -1) {
+        return 0;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int is_scattered = (dmlops_plan_element_count(planning, &window.sizes) > 1) || (found->left.depth != 1);
+    dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, &window, &left);
+    int is_direct = !dmlops_plan_is_divided(planning, &window) && step.is_even;
+    return !is_direct || (is_scattered && (products >= 67108864));
+}
+
+/* Words from one product to the next of a left factor in order: its rows, side by side. */
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
+}
+
+/* The same with another left factor. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* left) {
+    (void)planning;
+    dmlops_plan_Matrices made_1;
+    made_1.is_worth = found->is_worth;
+    made_1.sizes = found->sizes;
+    made_1.row_axis = found->row_axis;
+    made_1.column_axis = found->column_axis;
+    made_1.rows = found->rows;
+    made_1.columns = found->columns;
+    made_1.run = found->run;
+    made_1.depth = found->depth;
+    made_1.tile_depth = found->tile_depth;
+    made_1.count = found->count;
+    made_1.left = *left;
+    made_1.right = found->right;
+    return made_1;
 }
 
 /* Whether places of the window are outside of the tensor. */
@@ -25579,8 +25777,9 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
             window->sizes.count)], 1));
         int64_t least = dmlops_add(dmlops_min(first, last), dmlops_min(span, 0));
         int64_t greatest = dmlops_add(dmlops_max(first, last), dmlops_max(span, 0));
-        found = found || (least < 0) || (greatest >= tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            tensor->sizes.count)]);
+        int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+        found = found || (dmlops_plan_ceil_div(planning, least, divisor) < 0) || (dmlops_divide(greatest, divisor) >=
+            tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)]);
     }
     return found;
 }
@@ -25597,6 +25796,8 @@ DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dm
         int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
         is_whole = is_whole && (window->right_first.items[dmlops_item(planning, d, window->right_first.count)] == 0) &&
             (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
+        is_whole = is_whole && (window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)] ==
+            1);
         is_whole = is_whole && (output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
             window->axes.count)], output->sizes.count)] == size);
         is_whole = is_whole && ((size == 1) || (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
@@ -25638,53 +25839,68 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor) {
-    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
+/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
+   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right) {
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
     dmlops_plan_int_8 steps;
     steps.count = 0;
     dmlops_plan_int_8 taps;
     taps.count = 0;
+    dmlops_plan_int_8 periods;
+    periods.count = 0;
+    dmlops_plan_int_8 left_steps;
+    left_steps.count = 0;
     for (int64_t d = 0; d < window->right_first.count; ++d) {
         const int64_t first = window->right_first.items[d];
         dmlops_plan_int_8_insert(planning, &steps, steps.count,
             dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
+        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, window, d));
         dmlops_plan_int_8_insert(planning, &taps, taps.count,
-            dmlops_subtract(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)], first));
+            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        dmlops_plan_int_8_insert(planning, &left_steps, left_steps.count,
+            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
+            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
     }
     dmlops_plan_int_8 limits;
     limits.count = 0;
-    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
-        const int64_t size = tensor->sizes.items[d];
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
         if (d >= behind) {
             dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
         }
     }
     dmlops_plan_int_8 strides;
     strides.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
+    for (int64_t d = 0; d < right->strides.count; ++d) {
+        const int64_t stride = right->strides.items[d];
         if (d >= behind) {
             dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
         }
     }
-    dmlops_plan_int_8_8 lists;
+    dmlops_plan_int_8_16 lists;
     lists.count = 0;
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->sizes);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->right_first);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &limits);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &strides);
-    dmlops_plan_int_64 words;
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->sizes);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_first);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &strides);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_divisors);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
+    dmlops_plan_int_96 words;
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
         const dmlops_plan_int_8* entries = &lists.items[each_1];
         dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, entries);
         for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
             const int64_t word = made_3.items[each_2];
-            dmlops_plan_int_64_insert(planning, &words, words.count, word);
+            dmlops_plan_int_96_insert(planning, &words, words.count, word);
         }
     }
     return words;
@@ -25701,10 +25917,14 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         return made_1;
     }
     if (found->column_axis == -1) {
+        int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
+            dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
+        int is_tail = (tiles > 396) && (tiles < 528);
+        int is_small = (tiles <= 32) || is_tail;
         dmlops_plan_Tile made_2;
-        made_2.rows = 64;
+        made_2.rows = is_small ? 32 : 64;
         made_2.columns = 128;
-        made_2.threadRows = 8;
+        made_2.threadRows = is_small ? 4 : 8;
         made_2.threadColumns = 8;
         return made_2;
     }
@@ -25731,10 +25951,15 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int is_busy = dmlops_multiply(2, groups) >= 512;
-    int64_t wanted = (found->column_axis == -1) ? dmlops_divide(512, groups) : dmlops_plan_ceil_div(planning, 512,
-        groups);
-    int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 1);
+    int64_t wanted = 1;
+    if (found->column_axis == -1) {
+        wanted = dmlops_divide(528, groups);
+    } else {
+        if (dmlops_multiply(2, groups) < 512) {
+            wanted = dmlops_plan_ceil_div(planning, 512, groups);
+        }
+    }
+    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), found->tile_depth), 1), found->tile_depth);
     parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
@@ -25762,12 +25987,14 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
     return (vector == 4) ? 4 : 1;
 }
 
-/* One dispatch, two where sums are worked out in parts; the passes of the definition where those are as good. */
+/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts.
+   The passes of the definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
-    if (told->factors.applies && (window.sizes.count > 0) && (found.rows < 4)) {
+    int is_windowed = told->factors.applies && (window.sizes.count > 0);
+    if (is_windowed && (found.rows < 4) && !dmlops_plan_is_divided(planning, &window)) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
@@ -25779,10 +26006,15 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_Split split = share.split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (dmlops_plan_times(planning, whole, split.parts) >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_plan_times(planning,
-            whole, split.parts)));
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
+        split.parts), 4), 4) : 0;
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, &found);
+    int64_t left_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found.depth,
+        dmlops_plan_row_pitch(planning, &found)), found.count) : 0;
+    int64_t words = dmlops_max(dmlops_add(part_words, left_words), dmlops_plan_times(planning, whole, split.parts));
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
@@ -25792,42 +26024,75 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Tile tile = share.tile;
-    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &space, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
-    if (found.column_axis == -1) {
-        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found.tile_depth) ==
-            0));
-        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-            &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
-    } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_define_matrices(planning, told, shader, &found);
+    dmlops_plan_define_shares(planning, &found, &share);
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
+        left_words)), 16), 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_out_share(planning);
+    int64_t number = shader->contracted.number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
+        shader->contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_Matrices factors = found;
+    if (is_ordered) {
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, first, &share, &known, dmlops_add(number, 3),
+            left_words);
+        int64_t pitch = dmlops_plan_row_pitch(planning, &found);
+        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found.row_axis, 1);
+        dmlops_plan_Side made_4;
+        made_4.steps = steps;
+        made_4.depth = pitch;
+        made_4.matrix = dmlops_plan_times(planning, found.depth, pitch);
+        made_4.is_along = 0;
+        made_4.vector = 4;
+        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, &found, &made_4);
+        factors = made_5;
+        first = part_words;
     }
-    dmlops_out_define(planning, "", "LEFT_VECTOR", found.left.vector);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found.left.is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", found.right.vector);
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found.right.is_along);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found.count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
+    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, number, threads);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, dmlops_add(number,
+            1), whole);
+    }
+}
+
+/* The macros that say how the output counts as matrices. */
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (found->column_axis != -1) {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+        return;
+    }
+    dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+    dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found->tile_depth) ==
+        0));
+    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
+    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+}
+
+/* The macros of tiles. */
+DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Share* share) {
+    dmlops_plan_Tile tile = share->tile;
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", found->right.vector);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_DEPTH", found.tile_depth);
+    dmlops_out_define(planning, "", "TILE_DEPTH", found->tile_depth);
     dmlops_out_define(planning, "", "TILES_WALKED", 8);
     dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
-        whole), split.parts) : 8, 0);
-    dmlops_out_write(planning, &made_2);
-    dmlops_out_share(planning);
-    int64_t number = shader->contracted.number;
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found.count), split.parts), dmlops_plan_threads_of(planning, &tile));
-    dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 1), whole);
-    }
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share->split.parts > 1));
 }
 
 /* Threads in a group that works out a tile. */
@@ -25837,30 +26102,32 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dm
         tile->threadColumns));
 }
 
-/* Pass `number`, by so many threads; a second one waits for the first. */
+/* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
-    const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Split split = share->split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     int is_tiled_pass = number == contracted.number;
+    int is_windowed = found->column_axis == -1;
+    int is_ordered = is_windowed && !found->left.is_along;
     int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
     int stores_all = is_tiled_pass && (split.parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
+    if (is_tiled_pass && is_windowed) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+    }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
-    int64_t first = 0;
-    if (found->column_axis == -1) {
-        first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
-            contracted.left, told->tensors.count)]);
-    }
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
         known, &groups);
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
+    dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
 }
 
 /* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
@@ -25869,16 +26136,16 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
     int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_int_64 window;
+    dmlops_plan_int_96 window;
     window.count = 0;
     dmlops_plan_int_64 tap;
     tap.count = 0;
     if (factors.window.sizes.count > 0) {
-        dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)]);
+        dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+        dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+        dmlops_plan_int_96 made_1 = dmlops_plan_window_words(planning, &factors.window, &left, &right);
         window = made_1;
-        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)]);
+        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
         int64_t step = made_2.step;
         dmlops_plan_int_64 made_3;
         made_3.count = 0;
@@ -25888,6 +26155,7 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(first, INT64_C(4294967296)));
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
         tap = made_3;
+        dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
     dmlops_plan_int_8 made_4;
     made_4.count = 0;
@@ -26527,7 +26795,8 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
         is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
             window.right_steps.count)] == 1));
         is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            right.sizes.count)]);
+            right.sizes.count)]) && (window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]
+            == 1);
     }
     int64_t run = 1;
     for (int64_t place = 0; place < window.sizes.count; ++place) {
@@ -26711,8 +26980,9 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
     int is_windowed = found->column_axis == -1;
     dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
-    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1));
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
+        dmlops_plan_is_divided(planning, &window));
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
     int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
     if (words >= INT64_C(2147483648)) {
@@ -26735,6 +27005,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
         dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
             &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
+        dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
     } else {
         dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
     }
@@ -26789,26 +27060,15 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
 /* The same with a left factor in order: rows of whole vectors. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output) {
-    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis,
-        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8));
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
+    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
     dmlops_plan_Side made_1;
     made_1.steps = steps;
     made_1.depth = 1;
+    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
     made_1.is_along = 1;
     made_1.vector = 1;
-    dmlops_plan_Matrices made_2;
-    made_2.is_worth = found->is_worth;
-    made_2.sizes = found->sizes;
-    made_2.row_axis = found->row_axis;
-    made_2.column_axis = found->column_axis;
-    made_2.rows = found->rows;
-    made_2.columns = found->columns;
-    made_2.run = found->run;
-    made_2.depth = found->depth;
-    made_2.tile_depth = found->tile_depth;
-    made_2.count = found->count;
-    made_2.left = made_1;
-    made_2.right = found->right;
+    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
     return made_2;
 }
 
@@ -29434,11 +29694,16 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
     dmlops_tell_integer(planning, &told.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
-    told.factors.applies = dmlops_enum(&desc->Direction) == 0 /* FORWARD */;
+    told.factors.applies = (dmlops_enum(&desc->Direction) == 0 /* FORWARD */ || dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, 1);
-    dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        dmlops_push(&list9, 1);
+        dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+    } else {
+        dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list9, 1);
+    }
     dmlops_tell_list(planning, &told.factors.left, &list9);
     dmlops_list list10;
     list10.count = 0;
@@ -29489,22 +29754,52 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_tell_list(planning, &told.factors.window.left_taps, &list15);
     dmlops_list list17;
     list17.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list17, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+        }
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
     dmlops_list list18;
     list18.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list18, dmlops_subtract(dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+        }
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
     dmlops_list list19;
     list19.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list19, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+        }
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
+    dmlops_list list20;
+    list20.count = 0;
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list20, 1);
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list20, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2));
+        }
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_divisors, &list20);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_products(planning, &told, &dmlops_convolution_shader);
 }

@@ -171,8 +171,11 @@ def define(e: Evaluation) -> None:
             < entry(desc.OutputTensor.Sizes, v0 + 2)
             for v0 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD,
-        "told.factors.left": lambda: (1, desc.OutputTensor.DimensionCount),
+        "told.factors.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD
+        or desc.Direction == enums.ConvolutionDirection.BACKWARD,
+        "told.factors.left": lambda: (1, desc.OutputTensor.DimensionCount)
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else (desc.OutputTensor.DimensionCount, 1),
         "told.factors.right": lambda: (0, desc.OutputTensor.DimensionCount),
         "told.factors.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
         "told.factors.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
@@ -195,15 +198,35 @@ def define(e: Evaluation) -> None:
         "told.factors.window.right_first": lambda: tuple(
             0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            0 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
         "told.factors.window.right_steps": lambda: tuple(
             1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            1 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
         "told.factors.window.right_taps": lambda: tuple(
             0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            0 + entry(desc.StartPadding, v2) - 1 * entry(desc.Dilations, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
+        "told.factors.window.right_divisors": lambda: tuple(
+            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(entry(desc.Strides, v2) for v2 in range(desc.InputTensor.DimensionCount - 2)),
     }
 
 

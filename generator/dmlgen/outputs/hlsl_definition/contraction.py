@@ -14,8 +14,9 @@ from dmlgen.plans.params import Constant
 from dmlgen.registry import Operator
 from dmlgen.schedules.contraction import Contraction
 
-TAP = ("channels", "taps", "leftFirst", "leftTapStep")
-"""Constants of a place of the window, as the planner gives them."""
+QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
+TAP = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
+"""Constants of a window and of a place of it, as the planner gives them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class ContractedPass(FormPass):
         windowed = self.few is not None
         return {
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
-            "window": lists_of(*WINDOW) if windowed else [],
+            "window": lists_of(*WINDOW, *QUOTIENT) if windowed else [],
             "tap": [Constant("uint", name) for name in TAP if windowed],
         }
 

@@ -17,7 +17,10 @@ from dmlgen.schedules.sliding import Sliding
 
 WINDOW = ("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides")
 COUNTED = ("countFirst", "countSteps", "countTaps", "countLimits")
-WEIGHTS = ("channels", "channelStep", "groupRows", "weightsFirst", "weightsRowStep", "weightsChannelStep")
+WEIGHTS = (
+    *("channels", "channelStep", "groupRows"),
+    *("weightsFirst", "weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
+)
 """Constants of a window, as planners give them."""
 
 

@@ -136,7 +136,8 @@ class Window(NamedTuple):
 
     For each of its dimensions, in which the last ones of the factors are read: the output's dimension in
     `axes`, and the coordinates where the output's and the window's are 0 (`first`), where the output's is 1
-    (`steps`), and where the window's is 1 (`taps`).
+    (`steps`), and where the window's is 1 (`taps`), of the right factor before they are divided by
+    `right_divisors`; what leaves a remainder is no product.
     """
 
     sizes: Sizes
@@ -147,6 +148,7 @@ class Window(NamedTuple):
     right_first: Sizes
     right_steps: Sizes
     right_taps: Sizes
+    right_divisors: Sizes
 
 
 class Frame(NamedTuple):
