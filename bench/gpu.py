@@ -477,18 +477,21 @@ def normalizations() -> Iterator[Case]:
             Spatial=True, Epsilon=1e-5,
         )  # fmt: skip
 
-    def attention(batches: int, tokens: int, heads: int, data_type: str) -> Case:
-        whole = tensor((batches, tokens, heads * 64), data_type)
+    def attention(batches: int, tokens: int, heads: int, data_type: str, queries: int | None = None) -> Case:
+        """As many queries as keys, or fewer."""
+        keys = tensor((batches, tokens, heads * 64), data_type)
+        asking = keys if queries is None else tensor((batches, queries, heads * 64), data_type)
+        shown = f"{batches}x{tokens}" if queries is None else f"{batches}x{queries} of {tokens}"
 
         def on_torch(torch: Any, *parts: Any) -> Any:
-            split = (part.reshape(batches, tokens, heads, 64).transpose(1, 2) for part in parts)
+            split = (part.reshape(batches, -1, heads, 64).transpose(1, 2) for part in parts)
             found = torch.nn.functional.scaled_dot_product_attention(*split)
-            return found.transpose(1, 2).reshape(batches, tokens, heads * 64)
+            return found.transpose(1, 2).reshape(batches, -1, heads * 64)
 
-        names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor")
+        tensors = {"QueryTensor": asking, "KeyTensor": keys, "ValueTensor": keys, "OutputTensor": asking}
         return case(
-            f"attention {batches}x{tokens} {heads} heads {data_type}", "MULTIHEAD_ATTENTION",
-            dict.fromkeys(names, whole), on_torch, 4 * batches * heads * tokens**2 * 64,
+            f"attention {shown} {heads} heads {data_type}", "MULTIHEAD_ATTENTION", tensors, on_torch,
+            4 * batches * heads * (queries or tokens) * tokens * 64,
             Scale=0.125, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
         )  # fmt: skip
 
@@ -502,6 +505,8 @@ def normalizations() -> Iterator[Case]:
         yield batch(32, 512, 14, data_type)
         for batches, tokens in ((1, 128), (1, 512), (1, 2048), (8, 128), (8, 512), (8, 2048)):
             yield attention(batches, tokens, 12, data_type)
+        for batches in (1, 32):
+            yield attention(batches, 4096, 32, data_type, queries=1)
 
 
 def cases() -> Iterator[Case]:

@@ -22696,6 +22696,11 @@ typedef struct dmlops_plan_AttentionPass {
     int64_t told;
 } dmlops_plan_AttentionPass;
 
+typedef struct dmlops_plan_AttentionGroups {
+    int64_t threads;
+    int64_t in_group;
+} dmlops_plan_AttentionGroups;
+
 typedef struct dmlops_plan_Kept {
     const char* macro;
     int is_real;
@@ -23967,9 +23972,16 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     int64_t axis);
-DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes);
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes, int by_units);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -23997,6 +24009,8 @@ DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* pl
 DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const
     dmlops_plan_Buffer* stand_in);
+DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* passes);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
@@ -24435,11 +24449,84 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
     return loops;
 }
 
-/* The macros of the pass, and its threads: a group for each block of rows and of columns of the values of a head.
-   `sizes` are those of what is written. */
-DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes) {
+/* Whether matrix units work the pass out: the device has them, all floats are halves, and rows are whole vectors of
+   these, few enough that a wave has its sums in registers. `sizes` are those of what is written. */
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
+        return 0;
+    }
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float && (tensor->bits != 16)) {
+            return 0;
+        }
+    }
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 128);
+}
+
+/* Whether scores, or which of them count, depend on tensors that are there. */
+DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* one = &tensors->items[place];
+        made_1 = made_1 || ((((attention->told >> place) & 1) == 1) && one->is_present);
+    }
+    return made_1;
+}
+
+/* The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves few groups, or
+   half of them has room for all rows. `sizes` are those of what is written. */
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes) {
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t blocks = (dmlops_max(depth, sizes->items[dmlops_item(planning, 3, sizes->count)]) <= 64) ? 2 : 1;
+    int64_t waves = 4;
+    int64_t rows = dmlops_multiply(dmlops_multiply(waves, blocks), 16);
+    int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 2, sizes->count)], rows));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 16) && ((groups < 128) || (dmlops_divide(rows, 2) >=
+        sizes->items[dmlops_item(planning, 2, sizes->count)])))) {
+        waves = (blocks == 1) ? dmlops_divide(waves, 2) : waves;
+        blocks = 1;
+        rows = dmlops_multiply(dmlops_multiply(waves, blocks), 16);
+        groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
+            2, sizes->count)], rows));
+    }
+    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    dmlops_out_define(planning, "", "BLOCKS", blocks);
+    dmlops_out_define(planning, "", "QUERY_SIXTEENS", dmlops_plan_ceil_div(planning, depth, 16));
+    dmlops_out_define(planning, "", "VALUE_SIXTEENS", dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
+        3, sizes->count)], 16));
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    dmlops_plan_AttentionGroups made_1;
+    made_1.threads = dmlops_plan_times(planning, groups, dmlops_multiply(waves, 32));
+    made_1.in_group = dmlops_multiply(waves, 32);
+    return made_1;
+}
+
+/* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
+   what is written. */
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes, int by_units) {
+    if (by_units) {
+        dmlops_plan_AttentionGroups made_1 = dmlops_plan_define_attention_units(planning, attention, tensors,
+            kept_sizes, sizes);
+        return made_1;
+    }
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
     int64_t fours = dmlops_min(dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
@@ -24453,20 +24540,17 @@ DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, co
         (dmlops_modulo(kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].count)], 4) == 0);
-    int is_told = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if ((((attention->told >> place) & 1) == 1) && tensor->is_present) {
-            is_told = 1;
-        }
-    }
     dmlops_out_define(planning, "", "ROWS", rows);
     dmlops_out_define(planning, "", "DEPTH", is_many ? 8 : 16);
     dmlops_out_define(planning, "", "VALUE_FOURS", fours);
     dmlops_out_define(planning, "", "SCRATCH_VECTOR", is_whole ? 4 : 1);
-    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)is_told);
-    return dmlops_multiply(dmlops_plan_times(planning, dmlops_plan_times(planning, heads,
-        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across), 128);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
+    dmlops_plan_AttentionGroups made_2;
+    made_2.threads = dmlops_multiply(groups, 128);
+    made_2.in_group = 128;
+    return made_2;
 }
 
 /* The type of an element in a buffer; of a whole word where that holds several. */
@@ -24789,6 +24873,29 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
     return made_6;
 }
 
+/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each written by a
+   pass that writes nothing else. */
+DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* passes) {
+    int64_t halves = 0;
+    for (int64_t each_1 = 0; each_1 < passes->count; ++each_1) {
+        const dmlops_plan_Pass* one = &passes->items[each_1];
+        if (one->number == shader->attention.number) {
+            dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+            if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
+                halves = one->reads;
+            }
+        }
+    }
+    for (int64_t each_2 = 0; each_2 < passes->count; ++each_2) {
+        const dmlops_plan_Pass* one = &passes->items[each_2];
+        if (((one->writes & halves) != 0) && ((one->writes & halves) != one->writes)) {
+            return 0;
+        }
+    }
+    return halves;
+}
+
 /* The dispatches; none where every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -24836,6 +24943,10 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             from_zeros);
         dmlops_out_write(planning, &made_5);
     }
+    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, &passes);
+    if (shader->attention.number != -1) {
+        dmlops_out_define(planning, "", "HALVES", (int64_t)(halves != 0));
+    }
     dmlops_out_share(planning);
     int64_t place = 0;
     int64_t dispatches = 0;
@@ -24872,9 +24983,17 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 int64_t threads = count;
                 int64_t in_group = 64;
                 if (one->number == shader->attention.number) {
-                    threads = dmlops_plan_define_attention(planning, &shader->attention, &told->tensors,
-                        &told->kept_sizes, &shape);
-                    in_group = 128;
+                    dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &shader->attention,
+                        &told->tensors, &told->kept_sizes, &shape, halves != 0);
+                    threads = attending.threads;
+                    in_group = attending.in_group;
+                } else {
+                    if ((one->writes & halves) != 0) {
+                        dmlops_out_define(planning, "", "HALVING", 1);
+                        dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+                        count = dmlops_divide(count, 8);
+                        threads = count;
+                    }
                 }
                 dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
                 dmlops_out_define(planning, "", "NUM_THREADS", in_group);

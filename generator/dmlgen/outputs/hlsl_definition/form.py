@@ -23,8 +23,9 @@ class FormPass:
     Of each kind: `field` is that of the planners' `DefinitionShader` which tells of the pass; `planner` their
     function, less `plan_`, where that is not the definition's own; `params` their record of constants;
     `template` the file with its macros, below templates/hlsl: `head`, `kernel` and `main`; of ways to outputs
-    also `buffers`, `buffer_of` and, before the entry point, `attributes`; of ways to tensors `scratch` and
-    `word`. `scratch` here is the type that the file gives to the entries of that buffer, "" for words.
+    also `buffers`, `buffer_of` and, before the entry point, `attributes`; of ways to tensors that, too,
+    `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the type
+    that the file gives to the entries of that buffer, "" for words.
     """
 
     number: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import ATTENTION_THREADS, AttentionPass, define_attention
+from .attention import AttentionPass, define_attention, takes_units
 from .loops import (
     Dimensions,
     Loop,
@@ -409,6 +409,23 @@ def tell_known(
     return Known(lists, fused.words, scalars)
 
 
+def kept_halves(
+    out: Planning, told: Definition, shader: DefinitionShader, passes: Annotated[Sequence[Pass], 32]
+) -> int:
+    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each
+    written by a pass that writes nothing else."""
+    halves = 0
+    for one in passes:
+        if one.number == shader.attention.number:
+            shape = box_of(told, one)
+            if takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
+                halves = one.reads
+    for one in passes:
+        if one.writes & halves != 0 and one.writes & halves != one.writes:
+            return 0
+    return halves
+
+
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none where every output is absent."""
     out.begin()
@@ -432,6 +449,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
         out.write(out.scratch(max(4 * space.words, 8), from_zeros))
+    halves = kept_halves(out, told, shader, passes)
+    if shader.attention.number != NONE:
+        out.define("HALVES", int(halves != 0))
     out.share()
 
     place = 0
@@ -456,8 +476,15 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 count = whole // shape[0] if one.is_along else whole
                 threads, in_group = count, DEFINITION_THREADS
                 if one.number == shader.attention.number:
-                    threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
-                    in_group = ATTENTION_THREADS
+                    attending = define_attention(
+                        out, shader.attention, told.tensors, told.kept_sizes, shape, halves != 0
+                    )
+                    threads, in_group = attending.threads, attending.in_group
+                elif one.writes & halves != 0:
+                    out.define("HALVING", 1)
+                    out.define("SCRATCH_VECTOR", 4)
+                    count = count // 8
+                    threads = count
                 groups = grid(out, threads, in_group, 1)
                 out.define("NUM_THREADS", in_group)
                 waits = one.reads & pending != 0
