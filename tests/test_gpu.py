@@ -18,8 +18,11 @@ import pytest
 
 import dmlops
 from dmlops import gpu
+from dmlops.compute import computation
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import loops
+from dmlops.gpu.programs import MOST_DISPATCHES, Program, Programs
+from dmlops.gpu.work import Dispatch, Work
 from gather_cases import (
     ELEMENT_TYPES,
     INDEX_TYPES,
@@ -270,6 +273,43 @@ def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> 
         device.run([], {}, {"OutputTensor": limit + 1}, {})
     with pytest.raises(gpu.Unsupported, match="no memory left"):
         device.buffer(1 << 46)
+
+
+def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equal one is the same; one with another zero, though it is equal, is not."""
+    planned: list[Any] = []
+    monkeypatch.setattr(device, "programs", Programs())
+    monkeypatch.setattr(gpu, "computation", lambda desc: planned.append(desc) or computation(desc))
+
+    def fill(value: float) -> Any:
+        tensor = dmlops.TensorDesc("FLOAT32", (3,))
+        desc = dmlops.FillValueConstant(OutputTensor=tensor, ValueDataType="FLOAT32", Value=value)
+        return gpu.run(desc, {}, device)["OutputTensor"]
+
+    assert not np.signbit([fill(0.0), fill(0.0)]).any()
+    assert len(planned) == 1
+    assert np.signbit([fill(-0.0), fill(-0.0)]).all()
+    assert len(planned) == 2
+
+
+def test_the_latest_programs_are_remembered() -> None:
+    programs = Programs()
+
+    def program(dispatches: int) -> Program:
+        dispatch = b"", Dispatch({}, (), 0, b"", (1, 1))
+        return Program(Work(()), (dispatch,) * dispatches, {}, {}, {})
+
+    first, second, third = (
+        dmlops.ActivationRelu(InputTensor=tensor, OutputTensor=tensor)
+        for tensor in (dmlops.TensorDesc("FLOAT32", (size,)) for size in (1, 2, 3))
+    )
+    programs.keep(first, kept := program(MOST_DISPATCHES // 2))
+    programs.keep(second, program(MOST_DISPATCHES // 2))
+    assert programs.get(first) is kept
+    programs.keep(third, program(0))
+    assert (programs.get(first), programs.get(second)) == (kept, None)
+    programs.keep(second, program(MOST_DISPATCHES + 1))
+    assert (programs.get(first), programs.get(second)) == (kept, None)
 
 
 def test_devices_are_found_by_index_and_by_part_of_the_name() -> None:

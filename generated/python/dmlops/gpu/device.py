@@ -20,6 +20,7 @@ from ..plain import is_a, plain
 from ..quoting import shown
 from .detection import detected
 from .errors import GpuUnavailable, Unsupported
+from .programs import Programs
 from .resources import Binding, Buffer, Bytes, Pipeline
 from .vulkan_api import vk
 from .work import Dispatch
@@ -45,6 +46,7 @@ class Device:
         self._process = os.getpid()
         self._pipelines: dict[bytes, Pipeline] = {}
         self._buffers: dict[str, Buffer] = {}
+        self.programs = Programs()
 
         found = detected(_instance(), physical, self.name)
         self.optional_features, self.capabilities = found.optional, found.capabilities
