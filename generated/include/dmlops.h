@@ -22527,16 +22527,16 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
     return place < 0 ? 0 : place < count ? place : count;
 }
 
-DMLOPS_CALLED void dmlops_out_define_text(
-    dmlops_planning* planning, const char* macro, const char* name, const char* value) {
+/* `size` are the bytes of the value, its end included. */
+DMLOPS_CALLED void dmlops_out_define_value(
+    dmlops_planning* planning, const char* macro, const char* name, const char* value, size_t size) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
-    size_t begin, end, size;
+    size_t begin, end;
     if (planning->reason != DMLOPS_REASON_NONE) {
         return;
     }
     begin = strlen(macro);
     end = strlen(name) + 1;
-    size = strlen(value) + 1;
     if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name ||
         size > sizeof define->value) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
@@ -22546,6 +22546,11 @@ DMLOPS_CALLED void dmlops_out_define_text(
     memcpy(define->name, macro, begin);
     memcpy(define->name + begin, name, end);
     memcpy(define->value, value, size);
+}
+
+static inline void dmlops_out_define_text(
+    dmlops_planning* planning, const char* macro, const char* name, const char* value) {
+    dmlops_out_define_value(planning, macro, name, value, strlen(value) + 1);
 }
 
 DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macro, const char* name, int64_t value) {
@@ -22560,7 +22565,7 @@ DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macr
     if (value < 0) {
         *--start = '-';
     }
-    dmlops_out_define_text(planning, macro, name, start);
+    dmlops_out_define_value(planning, macro, name, start, (size_t)(text + sizeof text - start));
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -22589,6 +22594,27 @@ DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_pl
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_8_extend(
+    dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
+    if (count > 8 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_8_fill(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, int64_t item) {
+    if (count > 8 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
 }
 
 DMLOPS_CALLED int dmlops_plan_int_8_equal(const dmlops_plan_int_8* a, const dmlops_plan_int_8* b) {
@@ -22667,6 +22693,27 @@ DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_16_extend(
+    dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, const int64_t* items) {
+    if (count > 16 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_16_fill(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, int64_t item) {
+    if (count > 16 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
 }
 
 DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dmlops_plan_int_16* b) {
@@ -22879,6 +22926,27 @@ DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_p
     list->items[place] = item;
 }
 
+DMLOPS_CALLED void dmlops_plan_int_64_extend(
+    dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, const int64_t* items) {
+    if (count > 64 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, int64_t item) {
+    if (count > 64 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
 DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
@@ -22965,6 +23033,27 @@ DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_
     list->items[place] = item;
 }
 
+DMLOPS_CALLED void dmlops_plan_int_512_extend(
+    dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, const int64_t* items) {
+    if (count > 512 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, int64_t item) {
+    if (count > 512 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
 DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
@@ -22987,6 +23076,27 @@ DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_extend(
+    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
 }
 
 DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
@@ -23097,6 +23207,11 @@ typedef struct dmlops_plan_TapStep {
     int is_even;
     int64_t step;
 } dmlops_plan_TapStep;
+
+typedef struct dmlops_plan_Gathered {
+    dmlops_plan_int_64 window;
+    dmlops_plan_int_64 tap;
+} dmlops_plan_Gathered;
 
 typedef struct dmlops_plan_Split {
     int64_t down;
@@ -23597,11 +23712,25 @@ static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
     }
 }
 
+static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* words, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        dmlops_put_word(planning, words[i]);
+    }
+}
+
 /* Zeros up to whole vectors of four words, as structs in constant buffers are laid out. */
 static inline void dmlops_put_padding(dmlops_planning* planning) {
     while (planning->next.constant_count % 4 != 0) {
         planning->next.constants[planning->next.constant_count++] = 0;
     }
+}
+
+/* What there is of a dispatch, but not what its arrays have room for. */
+static inline void dmlops_copy_dispatch(dmlops_dispatch* to, const dmlops_dispatch* from) {
+    memcpy(to, from, offsetof(dmlops_dispatch, defines));
+    memcpy(to->defines, from->defines, from->define_count * sizeof *from->defines);
+    memcpy(to->bindings, from->bindings, from->binding_count * sizeof *from->bindings);
+    memcpy(to->constants, from->constants, from->constant_count * sizeof *from->constants);
 }
 
 DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_plan_Groups* groups, int waits) {
@@ -23613,7 +23742,7 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.waits = (uint32_t)(waits || planning->waits);
     planning->waits = 0;
     if (planning->reason == DMLOPS_REASON_NONE && work->dispatch_count++ < planning->capacity) {
-        planning->out[work->dispatch_count - 1] = planning->next;
+        dmlops_copy_dispatch(&planning->out[work->dispatch_count - 1], &planning->next);
     }
     planning->next.define_count = planning->shared_defines;
     planning->next.binding_count = planning->shared_bindings;
@@ -23627,9 +23756,7 @@ DMLOPS_CALLED void dmlops_put_Dimension(
     dmlops_put_word(planning, record->multiplier);
     dmlops_put_word(planning, record->halving);
     dmlops_put_word(planning, record->shift);
-    for (int64_t i = 0; i < record->strides.count; ++i) {
-        dmlops_put_word(planning, record->strides.items[i]);
-    }
+    dmlops_put_words(planning, record->strides.items, record->strides.count);
 }
 
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
@@ -23639,80 +23766,42 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
         dmlops_put_Dimension(planning, &record->sizes.items[i]);
         dmlops_put_padding(planning);
     }
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
-    for (int64_t i = 0; i < record->planeSteps.count; ++i) {
-        dmlops_put_word(planning, record->planeSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->window.count; ++i) {
-        dmlops_put_word(planning, record->window.items[i]);
-    }
-    for (int64_t i = 0; i < record->counted.count; ++i) {
-        dmlops_put_word(planning, record->counted.items[i]);
-    }
-    for (int64_t i = 0; i < record->weightsSteps.count; ++i) {
-        dmlops_put_word(planning, record->weightsSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
+    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->counted.items, record->counted.count);
+    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->layers);
     dmlops_put_word(planning, record->planes);
     dmlops_put_word(planning, record->blocksDown);
     dmlops_put_word(planning, record->blocksAcross);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->weights.count; ++i) {
-        dmlops_put_word(planning, record->weights.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->weights.items, record->weights.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_word(planning, record->sizes.items[i]);
-    }
-    for (int64_t i = 0; i < record->leftSteps.count; ++i) {
-        dmlops_put_word(planning, record->leftSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->rightSteps.count; ++i) {
-        dmlops_put_word(planning, record->rightSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->window.count; ++i) {
-        dmlops_put_word(planning, record->window.items[i]);
-    }
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
+    dmlops_put_words(planning, record->sizes.items, record->sizes.count);
+    dmlops_put_words(planning, record->leftSteps.items, record->leftSteps.count);
+    dmlops_put_words(planning, record->rightSteps.items, record->rightSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_word(planning, record->rank);
     dmlops_put_word(planning, record->matrices);
     dmlops_put_word(planning, record->matrixRows);
@@ -23725,30 +23814,18 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->tilesDown);
     dmlops_put_word(planning, record->tilesAcross);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
-    for (int64_t i = 0; i < record->tap.count; ++i) {
-        dmlops_put_word(planning, record->tap.items[i]);
-    }
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+    dmlops_put_words(planning, record->tap.items, record->tap.count);
 }
 
 DMLOPS_CALLED void dmlops_put_MapParams(
     dmlops_planning* planning, const dmlops_plan_MapParams* record) {
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
-    for (int64_t i = 0; i < record->steps.count; ++i) {
-        dmlops_put_word(planning, record->steps.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->steps.items, record->steps.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
@@ -23833,26 +23910,16 @@ DMLOPS_CALLED void dmlops_put_ReduceParams(
 
 DMLOPS_CALLED void dmlops_put_RowsParams(
     dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
     dmlops_put_word(planning, record->rowCount);
     dmlops_put_word(planning, record->rowVectors);
     dmlops_put_word(planning, record->partVectors);
     dmlops_put_word(planning, record->partCount);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->steps.count; ++i) {
-        dmlops_put_word(planning, record->steps.items[i]);
-    }
+    dmlops_put_words(planning, record->steps.items, record->steps.count);
     for (int64_t i = 0; i < record->keptLoops.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->keptLoops.items[i]);
@@ -23970,8 +24037,10 @@ DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const c
     tensor);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries);
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries);
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told);
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted);
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
@@ -24041,6 +24110,8 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning
     int64_t axis, int64_t stride);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_Gathered dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t first);
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -24052,10 +24123,11 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
-    const dmlops_plan_Known* known, int64_t number, int64_t threads);
+    const dmlops_plan_Gathered* places, const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_Gathered* places, const dmlops_plan_Known* known, const
+    dmlops_plan_Groups* groups);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -24097,8 +24169,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning
 DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_Known* known, int64_t number, int64_t threads);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
+    dmlops_plan_Gathered* places, const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -24500,49 +24572,62 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
         return 0;
     }
-    return dmlops_modulo(dmlops_min(value, dmlops_subtract(INT64_C(2147483648), 1)), INT64_C(4294967296));
+    return (value < INT64_C(2147483648)) ? dmlops_modulo(value, INT64_C(4294967296)) :
+        dmlops_subtract(INT64_C(2147483648), 1);
 }
 
-/* The words of a list. */
+/* The words of a list of integers. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < entries->count; ++each_2) {
+        const int64_t entry = entries->items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_plan_counted(planning, entry));
+    }
+    dmlops_plan_int_8 made_3 = dmlops_plan_padded(planning, &made_1);
+    return made_3;
+}
+
+/* Words, with zeros up to eight. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries) {
     dmlops_plan_int_8 words;
     words.count = 0;
-    for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
-        const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_insert(planning, &words, words.count, dmlops_plan_counted(planning, entry));
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && (words.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &words, words.count, 0);
-    }
+    dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
+    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
     return words;
 }
 
-/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, int64_t wanted) {
+/* The tensors that are there, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told) {
     (void)planning;
-    if ((one->writes & wanted) != 0) {
-        return 1;
-    }
+    int64_t found = 0;
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if ((((one->outputs >> place) & 1) == 1) && tensor->is_present) {
-            return 1;
+        if (tensor->is_present) {
+            found = found | dmlops_shift(1, place);
         }
     }
-    return 0;
+    return found;
+}
+
+/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted) {
+    (void)planning;
+    return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
 }
 
 /* The intermediate tensors that lead to outputs, and those written with them, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
+    int64_t there = dmlops_plan_present(planning, told);
     int64_t wanted = 0;
     int64_t before = -1;
     while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
         before = wanted;
         for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
             const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-            if (dmlops_plan_is_needed(planning, told, one, wanted)) {
+            if (dmlops_plan_is_needed(planning, one, there, wanted)) {
                 wanted = (wanted | one->reads) | one->writes;
             }
         }
@@ -24636,21 +24721,16 @@ DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* plan
         }
         dmlops_out_define(planning, tensor->macro, "_SIZES_LENGTH", tensor->sizes.count);
         dmlops_out_define(planning, tensor->macro, "_STRIDES_LENGTH", tensor->strides.count);
-        int64_t end = dmlops_add(lists.count, 8);
-        for (int64_t each_2 = 0; each_2 < tensor->sizes.count; ++each_2) {
-            const int64_t size = tensor->sizes.items[each_2];
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
+        dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &tensor->sizes);
+        dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+        dmlops_plan_int_8 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = 0; each_4 < tensor->strides.count; ++each_4) {
+            const int64_t stride = tensor->strides.items[each_4];
+            dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(stride, INT64_C(4294967296)));
         }
-        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < end)) {
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
-        }
-        for (int64_t each_3 = 0; each_3 < tensor->strides.count; ++each_3) {
-            const int64_t stride = tensor->strides.items[each_3];
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_modulo(stride, INT64_C(4294967296)));
-        }
-        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < dmlops_add(end, 8))) {
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
-        }
+        dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &made_3);
+        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
         dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
@@ -24706,19 +24786,13 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
         if (((wanted >> place) & 1) == 1) {
-            for (int64_t each_1 = 0; each_1 < told->kept_sizes.items[dmlops_item(planning, place,
-                told->kept_sizes.count)].count; ++each_1) {
-                const int64_t size = told->kept_sizes.items[dmlops_item(planning, place,
-                    told->kept_sizes.count)].items[each_1];
-                dmlops_plan_int_8_insert(planning, &sizes, sizes.count, size);
-            }
+            dmlops_plan_int_8_extend(planning, &sizes, told->kept_sizes.items[dmlops_item(planning, place,
+                told->kept_sizes.count)].count, told->kept_sizes.items[dmlops_item(planning, place,
+                told->kept_sizes.count)].items);
         }
         dmlops_out_define(planning, kept->macro, "_SIZES_LENGTH", sizes.count);
-        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &sizes);
-        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-            const int64_t size = made_3.items[each_2];
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
-        }
+        dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sizes);
+        dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
     }
     for (int64_t place = 0; place < told->bounds.count; ++place) {
         const int64_t bound = told->bounds.items[place];
@@ -24729,11 +24803,12 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
         const dmlops_plan_Listed* listed = &told->lists.items[place];
         dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
             listed->entries.count);
-        for (int64_t item = 0; item < 8; ++item) {
-            int64_t entry = (item < listed->entries.count) ? listed->entries.items[dmlops_item(planning, item,
-                listed->entries.count)] : 0;
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, listed->is_float ? entry :
-                dmlops_plan_counted(planning, entry));
+        if (listed->is_float) {
+            dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &listed->entries);
+            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+        } else {
+            dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &listed->entries);
+            dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
         }
     }
     dmlops_plan_Fused fused = dmlops_plan_tell_activations(planning, told, shader);
@@ -24770,11 +24845,12 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         }
     }
     int64_t wanted = dmlops_plan_needed(planning, told, shader);
+    int64_t there = dmlops_plan_present(planning, told);
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        if (dmlops_plan_is_needed(planning, told, one, wanted)) {
+        if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
         }
     }
@@ -25077,9 +25153,6 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
             dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
             window.left_taps.count)], place), stride), INT64_C(4294967296)));
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
     int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
         told->factors.left.items[dmlops_item(planning, 0, told->factors.left.count)], output.sizes.count)],
         dmlops_max(window.groups, 1));
@@ -25094,10 +25167,11 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
         weights.strides.count)]);
     dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, 1,
         weights.strides.count)]);
-    dmlops_plan_Weights made_4;
-    made_4.steps = steps;
-    made_4.words = words;
-    return made_4;
+    dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_Weights made_5;
+    made_5.steps = made_4;
+    made_5.words = words;
+    return made_5;
 }
 
 /* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
@@ -25117,10 +25191,8 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* plannin
         }
         dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
-    return steps;
+    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    return made_1;
 }
 
 /* The constants of a frame: first coordinates, steps, taps, limits. */
@@ -25149,11 +25221,8 @@ DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planni
     dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
     for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
         const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_5 = dmlops_plan_eight(planning, entries);
-        for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
-            const int64_t word = made_5.items[each_4];
-            dmlops_plan_int_32_insert(planning, &words, words.count, word);
-        }
+        dmlops_plan_int_8 made_4 = dmlops_plan_eight(planning, entries);
+        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
     }
     return words;
 }
@@ -25163,16 +25232,10 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* p
     sliding, const dmlops_plan_Tensor* tensor) {
     dmlops_plan_int_64 words;
     words.count = 0;
-    dmlops_plan_int_8 made_2 = dmlops_plan_eight(planning, &sliding->sizes);
-    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
-        const int64_t word = made_2.items[each_1];
-        dmlops_plan_int_64_insert(planning, &words, words.count, word);
-    }
-    dmlops_plan_int_32 made_4 = dmlops_plan_frame_words(planning, &sliding->window);
-    for (int64_t each_3 = 0; each_3 < made_4.count; ++each_3) {
-        const int64_t word = made_4.items[each_3];
-        dmlops_plan_int_64_insert(planning, &words, words.count, word);
-    }
+    dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sliding->sizes);
+    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
+    dmlops_plan_int_32 made_2 = dmlops_plan_frame_words(planning, &sliding->window);
+    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
@@ -25181,11 +25244,8 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* p
             dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
         }
     }
-    dmlops_plan_int_8 made_6 = dmlops_plan_eight(planning, &strides);
-    for (int64_t each_5 = 0; each_5 < made_6.count; ++each_5) {
-        const int64_t word = made_6.items[each_5];
-        dmlops_plan_int_64_insert(planning, &words, words.count, word);
-    }
+    dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &strides);
+    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
     return words;
 }
 
@@ -25364,15 +25424,13 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     if (!is_along) {
         vector = dmlops_gcd(vector, step);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = step;
-    made_1.is_along = is_along;
-    made_1.vector = vector;
-    return made_1;
+    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_Side made_2;
+    made_2.steps = made_1;
+    made_2.depth = step;
+    made_2.is_along = is_along;
+    made_2.vector = vector;
+    return made_2;
 }
 
 /* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
@@ -25404,10 +25462,8 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
         }
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, is_one ? 1 : size);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
-    }
-    return sizes;
+    dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &sizes);
+    return made_2;
 }
 
 /* Whether tiles take the types, and there is enough to do for them. */
@@ -25613,15 +25669,13 @@ DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dm
 /* Steps along the dimensions of the output, of which a factor has one. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     int64_t axis, int64_t stride) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, (d == axis) ? stride : 0);
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, (d == axis) ? stride : 0);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
-    return steps;
+    dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &made_1);
+    return made_2;
 }
 
 /* Where the left factor is read at the first place of the window. */
@@ -25634,6 +25688,35 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
             dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
     }
     return first;
+}
+
+/* The constants of a window, none where there is none; `first` is where the left factor begins at its first place. */
+DMLOPS_CALLED dmlops_plan_Gathered dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t first) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_64 tap;
+    tap.count = 0;
+    if (window.sizes.count > 0) {
+        dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &window,
+            &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)]);
+        words = made_1;
+        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &window, &told->tensors.items[dmlops_item(planning,
+            shader->contracted.left, told->tensors.count)]);
+        int64_t step = made_2.step;
+        dmlops_plan_int_64 made_3;
+        made_3.count = 0;
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, told->factors.depth);
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_plan_element_count(planning, &window.sizes));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(first, INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
+        tap = made_3;
+    }
+    dmlops_plan_Gathered made_4;
+    made_4.window = words;
+    made_4.tap = tap;
+    return made_4;
 }
 
 /* The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides. */
@@ -25679,11 +25762,8 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* plann
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
         const dmlops_plan_int_8* entries = &lists.items[each_1];
-        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, entries);
-        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-            const int64_t word = made_3.items[each_2];
-            dmlops_plan_int_64_insert(planning, &words, words.count, word);
-        }
+        dmlops_plan_int_8 made_2 = dmlops_plan_eight(planning, entries);
+        dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
     }
     return words;
 }
@@ -25822,9 +25902,16 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     int64_t number = shader->contracted.number;
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
         found.count), split.parts), dmlops_plan_threads_of(planning, &tile));
-    dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
+    int64_t first = 0;
+    if (found.column_axis == -1) {
+        first = dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
+            shader->contracted.left, told->tensors.count)]);
+    }
+    dmlops_plan_Gathered places = dmlops_plan_gathered(planning, told, shader, first);
+    dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &places, &known, number, threads);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 1), whole);
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &places, &known, dmlops_add(number,
+            1), whole);
     }
 }
 
@@ -25838,7 +25925,7 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dm
 /* Pass `number`, by so many threads; a second one waits for the first. */
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
-    const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    const dmlops_plan_Gathered* places, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Split split = share->split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
@@ -25850,78 +25937,53 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
-    int64_t first = 0;
-    if (found->column_axis == -1) {
-        first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
-            contracted.left, told->tensors.count)]);
-    }
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
-        known, &groups);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, &split,
+        places, known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
 }
 
-/* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
+/* The constants of a pass. */
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
-    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_int_64 window;
-    window.count = 0;
-    dmlops_plan_int_64 tap;
-    tap.count = 0;
-    if (factors.window.sizes.count > 0) {
-        dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)]);
-        window = made_1;
-        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)]);
-        int64_t step = made_2.step;
-        dmlops_plan_int_64 made_3;
-        made_3.count = 0;
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_plan_element_count(planning,
-            &factors.window.sizes));
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(first, INT64_C(4294967296)));
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
-        tap = made_3;
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_Gathered* places, const dmlops_plan_Known* known, const
+    dmlops_plan_Groups* groups) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
+        const int64_t step = found->left.steps.items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_int_8 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < found->left.steps.count; ++each_5) {
-        const int64_t step = found->left.steps.items[each_5];
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
+        const int64_t step = found->right.steps.items[each_4];
+        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_int_8 made_6;
-    made_6.count = 0;
-    for (int64_t each_7 = 0; each_7 < found->right.steps.count; ++each_7) {
-        const int64_t step = found->right.steps.items[each_7];
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, dmlops_modulo(step, INT64_C(4294967296)));
-    }
-    dmlops_plan_ContractionParams made_8;
-    made_8.sizes = found->sizes;
-    made_8.leftSteps = made_4;
-    made_8.rightSteps = made_6;
-    made_8.window = window;
-    made_8.lists = known->lists;
-    made_8.activations = known->activations;
-    made_8.rank = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].sizes.count;
-    made_8.matrices = found->count;
-    made_8.matrixRows = found->rows;
-    made_8.matrixColumns = found->columns;
-    made_8.matrixDepth = found->depth;
-    made_8.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    made_8.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    made_8.partDepth = split->products;
-    made_8.parts = split->parts;
-    made_8.tilesDown = split->down;
-    made_8.tilesAcross = split->across;
-    made_8.groupColumns = groups->columns;
-    made_8.elements = told->elements;
-    made_8.scalars = known->scalars;
-    made_8.tap = tap;
-    return made_8;
+    dmlops_plan_ContractionParams made_5;
+    made_5.sizes = found->sizes;
+    made_5.leftSteps = made_1;
+    made_5.rightSteps = made_3;
+    made_5.window = places->window;
+    made_5.lists = known->lists;
+    made_5.activations = known->activations;
+    made_5.rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)].sizes.count;
+    made_5.matrices = found->count;
+    made_5.matrixRows = found->rows;
+    made_5.matrixColumns = found->columns;
+    made_5.matrixDepth = found->depth;
+    made_5.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    made_5.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    made_5.partDepth = split->products;
+    made_5.parts = split->parts;
+    made_5.tilesDown = split->down;
+    made_5.tilesAcross = split->across;
+    made_5.groupColumns = groups->columns;
+    made_5.elements = told->elements;
+    made_5.scalars = known->scalars;
+    made_5.tap = places->tap;
+    return made_5;
 }
 
 /* A dispatch. */
@@ -26717,27 +26779,29 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_Gathered places = dmlops_plan_gathered(planning, told, shader, first);
     dmlops_plan_Matrices factors = *found;
     if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 2),
+        dmlops_plan_dispatch_single(planning, told, shader, found, &split, &places, &known, dmlops_add(number, 2),
             dmlops_plan_in_order(planning, found));
-        first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_4;
-        made_4.is_along = 1;
-        made_4.vector = 8;
-        left = made_4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_ordered(planning, found, &output);
-        factors = made_5;
+        dmlops_plan_Gathered made_4 = dmlops_plan_gathered(planning, told, shader, dmlops_multiply(2, part_words));
+        places = made_4;
+        dmlops_plan_Halves made_5;
+        made_5.is_along = 1;
+        made_5.vector = 8;
+        left = made_5;
+        dmlops_plan_Matrices made_6 = dmlops_plan_ordered(planning, found, &output);
+        factors = made_6;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
     if (is_windowed) {
-        dmlops_plan_Halves made_6 = dmlops_plan_pixels_of(planning, told, shader);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_6);
-    } else {
-        dmlops_plan_Halves made_7 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
-            found->depth);
+        dmlops_plan_Halves made_7 = dmlops_plan_pixels_of(planning, told, shader);
         dmlops_plan_define_tile(planning, &tile, &left, &made_7);
+    } else {
+        dmlops_plan_Halves made_8 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+            found->depth);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_8);
     }
     if (is_windowed) {
         dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
@@ -26748,12 +26812,13 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
         found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
-        &split, &known, &groups);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, &split,
+        &places, &known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 1), whole);
+        dmlops_plan_dispatch_single(planning, told, shader, found, &split, &places, &known, dmlops_add(number, 1),
+            whole);
     }
 }
 
@@ -26801,15 +26866,15 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
 
 /* Pass `number`, in which each thread has a word of its own; one that adds up parts waits for them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
+    dmlops_plan_Gathered* places, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, 256, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, split, places,
         known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));

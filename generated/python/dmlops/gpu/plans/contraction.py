@@ -23,6 +23,7 @@ from .definition import (
     Lists,
     Window,
     eight,
+    padded,
     plan_definition,
     space_of,
     tell_known,
@@ -93,6 +94,13 @@ class TapStep(NamedTuple):
 
     is_even: bool
     step: int
+
+
+class Gathered(NamedTuple):
+    """The constants of a window on the right factor, and of where the left one lies at its places."""
+
+    window: Annotated[list[int], 64]
+    tap: Words
 
 
 class Split(NamedTuple):
@@ -178,9 +186,7 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
             vector = gcd(vector, other)
     if not is_along:
         vector = gcd(vector, step)
-    while len(steps) < 8:
-        steps.append(0)
-    return Side(steps, step, is_along, vector)
+    return Side(padded(steps), step, is_along, vector)
 
 
 def side_by_side(output: Tensor, row_axis: int) -> int:
@@ -200,9 +206,7 @@ def boxed(output: Tensor, ones: Sizes) -> Eight:
     for axis, size in enumerate(output.sizes):
         is_one = any(axis == one for one in ones)
         sizes.append(1 if is_one else size)
-    while len(sizes) < 8:
-        sizes.append(0)
-    return sizes
+    return padded(sizes)
 
 
 def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
@@ -331,10 +335,7 @@ def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
 
 def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
     """Steps along the dimensions of the output, of which a factor has one."""
-    steps: Eight = [stride if d == axis else 0 for d in range(len(output.sizes))]
-    while len(steps) < 8:
-        steps.append(0)
-    return steps
+    return padded([stride if d == axis else 0 for d in range(len(output.sizes))])
 
 
 def first_of(window: Window, tensor: Tensor) -> int:
@@ -343,6 +344,19 @@ def first_of(window: Window, tensor: Tensor) -> int:
     for d, coordinate in enumerate(window.left_first):
         first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
     return first
+
+
+def gathered(out: Planning, told: Definition, shader: DefinitionShader, first: int) -> Gathered:
+    """The constants of a window, none where there is none; `first` is where the left factor begins at its
+    first place."""
+    window = told.factors.window
+    words: Annotated[list[int], 64] = []
+    tap: Words = []
+    if len(window.sizes) > 0:
+        words = window_words(out, window, told.tensors[shader.contracted.right])
+        step = tap_step(window, told.tensors[shader.contracted.left]).step
+        tap = [told.factors.depth, element_count(window.sizes), first % 2**32, step % 2**32]
+    return Gathered(words, tap)
 
 
 def window_words(out: Planning, window: Window, tensor: Tensor) -> Annotated[list[int], 64]:
@@ -358,8 +372,7 @@ def window_words(out: Planning, window: Window, tensor: Tensor) -> Annotated[lis
     lists: Annotated[list[Sizes], 8] = [window.sizes, window.right_first, steps, taps, limits, strides]
     words: Annotated[list[int], 64] = []
     for entries in lists:
-        for word in eight(out, entries):
-            words.append(word)
+        words.extend(eight(out, entries))
     return words
 
 
@@ -445,9 +458,13 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
 
     number = shader.contracted.number
     threads = split.down * split.across * found.count * split.parts * threads_of(tile)
-    dispatch_contraction(out, told, shader, found, share, known, number, threads)
+    first = 0
+    if found.column_axis == NONE:
+        first = first_of(window, told.tensors[shader.contracted.left])
+    places = gathered(out, told, shader, first)
+    dispatch_contraction(out, told, shader, found, share, places, known, number, threads)
     if split.parts > 1:
-        dispatch_contraction(out, told, shader, found, share, known, number + 1, whole)
+        dispatch_contraction(out, told, shader, found, share, places, known, number + 1, whole)
 
 
 def threads_of(tile: Tile) -> int:
@@ -461,6 +478,7 @@ def dispatch_contraction(
     shader: DefinitionShader,
     found: Matrices,
     share: Share,
+    places: Gathered,
     known: Known,
     number: int,
     threads: int,
@@ -475,39 +493,28 @@ def dispatch_contraction(
     out.define("PASS", number)
     out.define("NUM_THREADS", in_group)
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
-    first = 0
-    if found.column_axis == NONE:
-        first = first_of(told.factors.window, told.tensors[contracted.left])
-    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    params = contraction_params(told, shader, found, split, places, known, groups)
     out.dispatch(params, groups, number == contracted.number + 1)
 
 
 def contraction_params(
-    out: Planning,
     told: Definition,
     shader: DefinitionShader,
     found: Matrices,
-    first: int,
     split: Split,
+    places: Gathered,
     known: Known,
     groups: Groups,
 ) -> ContractionParams:
-    """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
-    contracted, factors = shader.contracted, told.factors
-    window: Annotated[list[int], 64] = []
-    tap: Words = []
-    if len(factors.window.sizes) > 0:
-        window = window_words(out, factors.window, told.tensors[contracted.right])
-        step = tap_step(factors.window, told.tensors[contracted.left]).step
-        tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
+    """The constants of a pass."""
     return ContractionParams(
         found.sizes,
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
-        window,
+        places.window,
         known.lists,
         known.activations,
-        len(told.tensors[contracted.output].sizes),
+        len(told.tensors[shader.contracted.output].sizes),
         found.count,
         found.rows,
         found.columns,
@@ -521,5 +528,5 @@ def contraction_params(
         groups.columns,
         told.elements,
         known.scalars,
-        tap,
+        places.tap,
     )

@@ -18,12 +18,14 @@ from .contraction import (
     FEW_ROWS,
     SINGLE_THREADS,
     WALK,
+    Gathered,
     Matrices,
     Side,
     Split,
     axis_steps,
     contraction_params,
     first_of,
+    gathered,
     is_bordered,
     matrices_of,
     plan_contraction,
@@ -208,10 +210,11 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
+    places = gathered(out, told, shader, first)
     factors = found
     if is_ordered:
-        dispatch_single(out, told, shader, found, first, split, known, number + 2, in_order(found))
-        first = 2 * part_words
+        dispatch_single(out, told, shader, found, split, places, known, number + 2, in_order(found))
+        places = gathered(out, told, shader, 2 * part_words)
         left = Halves(True, 8)
         factors = ordered(found, output)
     out.define("PASS", number)
@@ -226,10 +229,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
-    params = contraction_params(out, told, shader, factors, first, split, known, groups)
+    params = contraction_params(told, shader, factors, split, places, known, groups)
     out.dispatch(params, groups, is_ordered)
     if split.parts > 1:
-        dispatch_single(out, told, shader, found, first, split, known, number + 1, whole)
+        dispatch_single(out, told, shader, found, split, places, known, number + 1, whole)
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
@@ -271,8 +274,8 @@ def dispatch_single(
     told: Definition,
     shader: DefinitionShader,
     found: Matrices,
-    first: int,
     split: Split,
+    places: Gathered,
     known: Known,
     number: int,
     threads: int,
@@ -284,5 +287,5 @@ def dispatch_single(
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", 1)
-    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    params = contraction_params(told, shader, found, split, places, known, groups)
     out.dispatch(params, groups, number == shader.contracted.number + 1)
