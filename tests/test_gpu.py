@@ -270,7 +270,7 @@ def test_an_invalid_description_is_refused(device: Any) -> None:
 def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> None:
     limit = device.limits.maxStorageBufferRange
     with pytest.raises(gpu.Unsupported, match=f"shaders on .* reach {limit}"):
-        device.run([], {}, {"OutputTensor": limit + 1}, {})
+        device.check_sizes([limit + 1])
     with pytest.raises(gpu.Unsupported, match="no memory left"):
         device.buffer(1 << 46)
 
@@ -290,6 +290,28 @@ def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPa
     assert len(planned) == 1
     assert np.signbit([fill(-0.0), fill(-0.0)]).all()
     assert len(planned) == 2
+
+
+def test_calls_are_recorded_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the buffers that they share have to grow, or too many others have been recorded since."""
+    recorded: list[Any] = []
+    record = device.record
+    monkeypatch.setattr(device, "record", lambda commands: recorded.append(commands) or record(commands))
+    monkeypatch.setattr("dmlops.gpu.device.MOST_RECORDED", 2)
+
+    def negate(size: int, in_place: str | None = None) -> int:
+        """How often something has been recorded, by then."""
+        values = np.arange(size, dtype=np.float32) + len(recorded)
+        tensor = dmlops.TensorDesc.of(values)
+        desc = dmlops.ElementWiseNegate(InputTensor=tensor, OutputTensor=tensor)
+        output = gpu.run(desc, {"InputTensor": values}, device, in_place)["OutputTensor"]
+        assert output.tobytes() == (-values).tobytes()
+        return len(recorded)
+
+    assert [negate(5), negate(5), negate(5, "InputTensor"), negate(5)] == [1, 1, 2, 2]
+    assert [negate(6), negate(5), negate(5, "InputTensor")] == [3, 3, 4]
+    device.staging("upload", device.staging("upload", 1).size + 1)
+    assert [negate(5), negate(5)] == [5, 5]
 
 
 def test_the_latest_programs_are_remembered() -> None:

@@ -85,10 +85,7 @@ def run(
         return {}
     uploads = dict(contents(desc, arrays))
     shared = {} if in_place is None else shared_buffers(desc, in_place)
-    places = {name: shared.get(name, name) for name in program.outputs}
-    programs = [(code, dispatch.renamed(places)) for code, dispatch in program.compiled]
-    sizes = {name: size for name, size in program.sizes.items() if name not in uploads and name not in shared}
-    results = target.run(programs, uploads, sizes, places, program.work.cleared)
+    results = target.run(program, uploads, shared)
     found = {name: array_of(tensor, results[name]) for name, tensor in program.outputs.items()}
     return by_member(desc, found)
 

@@ -20,7 +20,7 @@ from .work import Dispatch, Work
 MOST_DISPATCHES = 4096  # remembered: a recurrence has thousands, of some kilobytes each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """All that is the same in each call: the work of a description, each dispatch with its byte code.
 

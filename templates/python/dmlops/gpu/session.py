@@ -30,7 +30,8 @@ from ..tensor_rules import check_structure, check_values, is_sound
 from ..value import WRONG_TYPE
 from ..violation import Violation
 from . import by_member, checked_description, prepared, shared_buffers
-from .device import Device, barrier, clear
+from .commands import barrier, clear
+from .device import Device
 from .errors import Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
 from .programs import Program

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..description import Description
@@ -35,10 +35,6 @@ class Dispatch:
     groups: tuple[int, int]
     waits: bool = False
     shader: str | None = None
-
-    def renamed(self, places: Mapping[str, str]) -> Dispatch:
-        """The same over other buffers: `places` gives the new names of some."""
-        return replace(self, buffers=tuple(places.get(name, name) for name in self.buffers))
 
 
 @dataclass(frozen=True)
