@@ -93,6 +93,7 @@ def translated(plans: Plans) -> None:
         (4, "changing b", NUMBER + "b: Few = []\n    while a:\n        b.append(1)\n        Pair(b, b)\n"),
         (3, "extending a list", FEW + "b: Few = []\n    b.extend(1)\n"),
         (3, "extending a list", FEW + "b: Few = []\n    b.extend([b] * 2)\n"),
+        (2, "looking for this", "def f(a: Few) -> bool:\n    return True in a\n"),
         (2, "where C wants", "def f(a: Few) -> bool:\n    return len(a) > 0 and all(b for b in a)\n"),
         (2, "numbering a part", FEW + "for b, c in enumerate(a[1:]):\n        f(a)\n"),
         (1, "continues, as in loops,", "def continues(a: int) -> int:\n    return a\n"),
@@ -140,7 +141,7 @@ def k(values: Few, count: int) -> int:
     kept.extend([9] * (0 - count))
     kept.extend(values[1:])
     kept.extend([5] * count)
-    return 100 * kept[0] + 10 * kept[1] + kept[2]
+    return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values else 0
 """
 
 MAIN = """

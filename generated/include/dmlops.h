@@ -22617,6 +22617,14 @@ DMLOPS_CALLED void dmlops_plan_int_8_fill(dmlops_planning* planning, dmlops_plan
     }
 }
 
+DMLOPS_CALLED int dmlops_plan_int_8_has(const dmlops_plan_int_8* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
 DMLOPS_CALLED int dmlops_plan_int_8_equal(const dmlops_plan_int_8* a, const dmlops_plan_int_8* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
@@ -22714,6 +22722,14 @@ DMLOPS_CALLED void dmlops_plan_int_16_fill(dmlops_planning* planning, dmlops_pla
     for (int64_t i = 0; i < count; ++i) {
         list->items[list->count++] = item;
     }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_16_has(const dmlops_plan_int_16* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dmlops_plan_int_16* b) {
@@ -22947,6 +22963,14 @@ DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_pla
     }
 }
 
+DMLOPS_CALLED int dmlops_plan_int_64_has(const dmlops_plan_int_64* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
 DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
@@ -23054,6 +23078,14 @@ DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_pl
     }
 }
 
+DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
 DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
@@ -23097,6 +23129,14 @@ DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_pla
     for (int64_t i = 0; i < count; ++i) {
         list->items[list->count++] = item;
     }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
@@ -25362,12 +25402,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
 /* Whether a factor is read at the coordinate of that dimension. */
 DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis) {
     (void)planning;
-    int made_1 = 0;
-    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
-        const int64_t place = places->items[each_2];
-        made_1 = made_1 || (place == axis);
-    }
-    return made_1;
+    return dmlops_plan_int_8_has(places, axis);
 }
 
 /* The longest dimension that only one factor has; NONE where there is none. */
@@ -25451,18 +25486,13 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
 /* The sizes of the output, 1 along some dimensions. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones) {
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
     for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
         const int64_t size = output->sizes.items[axis];
-        int is_one = 0;
-        for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
-            const int64_t one = ones->items[each_1];
-            is_one = is_one || (axis == one);
-        }
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, is_one ? 1 : size);
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_plan_is_read(planning, ones, axis) ? 1 : size);
     }
-    dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &sizes);
+    dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &made_1);
     return made_2;
 }
 

@@ -9,7 +9,7 @@
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
-- `==` compares lists of numbers, entry by entry.
+- `==` compares lists of numbers, entry by entry; `in` looks for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
 - `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
   `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
@@ -181,6 +181,14 @@ DMLOPS_CALLED void {name}_fill(dmlops_planning* planning, {name}* list, int64_t 
     for (int64_t i = 0; i < count; ++i) {{
         list->items[list->count++] = item;
     }}
+}}
+
+DMLOPS_CALLED int {name}_has(const {name}* list, int64_t item) {{
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {{
+        found = list->items[i] == item;
+    }}
+    return found;
 }}
 
 DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
@@ -680,6 +688,13 @@ class _Translation:
                 if not _fits(first.type, second.type):
                     raise self.module.refused(node, "comparing different lists")
                 return Value(f"{c_type(first.type)}_equal({first.text}, {second.text})", BOOL)
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[right]):
+                item, whole = self.expr(left), self.list_of(right)
+                kind = whole.type
+                is_list = isinstance(kind, ListOf) and kind.capacity is not None and kind.element == INT
+                if not is_list or item.type != INT:
+                    raise self.module.refused(node, "looking for this")
+                return Value(f"{c_type(kind)}_has({whole.text}, {_bare(item.text)})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .resources import Binding, Buffer
@@ -54,5 +55,9 @@ def _last_barrier(commands: Any) -> None:
 
 def _wait(commands: Any, earlier: int, written: int, later: int, seen: int) -> None:
     """A barrier from the stages `earlier` to the stages `later`, and the accesses that it orders."""
-    memory = vk.VkMemoryBarrier(srcAccessMask=written, dstAccessMask=seen)
-    vk.vkCmdPipelineBarrier(commands, earlier, later, 0, 1, [memory], 0, None, 0, None)
+    vk.vkCmdPipelineBarrier(commands, earlier, later, 0, 1, [_memory(written, seen)], 0, None, 0, None)
+
+
+@cache
+def _memory(written: int, seen: int) -> Any:
+    return vk.VkMemoryBarrier(srcAccessMask=written, dstAccessMask=seen)

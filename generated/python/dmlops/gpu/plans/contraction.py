@@ -153,7 +153,7 @@ class ContractionParams(NamedTuple):
 
 def is_read(places: Sizes, axis: int) -> bool:
     """Whether a factor is read at the coordinate of that dimension."""
-    return any(place == axis for place in places)
+    return axis in places
 
 
 def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
@@ -202,11 +202,7 @@ def side_by_side(output: Tensor, row_axis: int) -> int:
 
 def boxed(output: Tensor, ones: Sizes) -> Eight:
     """The sizes of the output, 1 along some dimensions."""
-    sizes: Eight = []
-    for axis, size in enumerate(output.sizes):
-        is_one = any(axis == one for one in ones)
-        sizes.append(1 if is_one else size)
-    return padded(sizes)
+    return padded([1 if is_read(ones, axis) else size for axis, size in enumerate(output.sizes)])
 
 
 def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
