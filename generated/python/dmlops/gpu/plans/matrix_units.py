@@ -10,7 +10,7 @@ its right factor from the places of the window; the weights are put in order fir
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .contraction import (
@@ -28,6 +28,7 @@ from .contraction import (
     matrices_of,
     plan_contraction,
     stored_at_once,
+    window_words,
     with_left,
 )
 from .definition import MAX_COUNT, NONE, Definition, DefinitionShader, Known, space_of, tell_known
@@ -211,9 +212,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
+    places = window_words(out, told, shader)
     factors = found
     if is_ordered:
-        dispatch_single(out, told, shader, found, first, split, known, number + 2, in_order(found))
+        dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
         first = 2 * part_words
         left = Halves(True, 8)
         factors = ordered(found, output)
@@ -229,10 +231,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
-    params = contraction_params(out, told, shader, factors, first, split, known, groups)
+    params = contraction_params(told, shader, factors, first, split, places, known, groups)
     out.dispatch(params, groups, is_ordered)
     if split.parts > 1:
-        dispatch_single(out, told, shader, found, first, split, known, number + 1, whole)
+        dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
@@ -264,6 +266,7 @@ def dispatch_single(
     found: Matrices,
     first: int,
     split: Split,
+    window: Annotated[list[int], 96],
     known: Known,
     number: int,
     threads: int,
@@ -275,5 +278,5 @@ def dispatch_single(
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", 1)
-    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    params = contraction_params(told, shader, found, first, split, window, known, groups)
     out.dispatch(params, groups, number == shader.contracted.number + 1)
