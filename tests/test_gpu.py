@@ -18,8 +18,11 @@ import pytest
 
 import dmlops
 from dmlops import gpu
+from dmlops.compute import computation
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import loops
+from dmlops.gpu.programs import MOST_DISPATCHES, Program, Programs
+from dmlops.gpu.work import Dispatch, Work
 from gather_cases import (
     ELEMENT_TYPES,
     INDEX_TYPES,
@@ -169,6 +172,34 @@ def test_tuples_whose_parts_lie_apart(device: Any, apart: int) -> None:
     check(case, device)
 
 
+@pytest.mark.parametrize(
+    ("index_type", "length", "at_once"),
+    [("int64", 2, 2), ("int64", 3, 1), ("int64", 4, 2), ("int32", 2, 2), ("uint32", 4, 4), ("uint32", 6, 2)],
+)
+@pytest.mark.parametrize("element_type", ["int8", "float16", "float32", "float64"])
+def test_tuples_are_loaded_at_once(
+    device: Any, element_type: str, index_type: str, length: int, at_once: int
+) -> None:
+    rng = np.random.default_rng(7)
+    values = random_bits(rng, (3,) * length, element_type)
+    tuples = random_indices(rng, (*(1,) * (length - 3), 2, 28, length)[-length:], index_type, 3)
+    case = gather_nd(values, tuples, length, min(length, 3))
+    defines = planned(case).defines
+    assert (defines["INDEX_VECTOR"], defines["BY_TUPLES"]) == (at_once, at_once > 1)
+    check(case, device)
+
+
+@pytest.mark.parametrize(("strides", "at_once"), [([64, 2, 1], 2), ([57, 2, 1], 1), ([84, 3, 1], 1)])
+def test_tuples_that_lie_at_odd_places_are_loaded_one_by_one(
+    device: Any, strides: list[int], at_once: int
+) -> None:
+    rng = np.random.default_rng(8)
+    values, tuples = random_bits(rng, (1, 4, 5), "float32"), random_indices(rng, (2, 28, 2), "int32", 5)
+    case = gather_nd(values, tuples, 2, 3, layouts={"IndicesTensor": strides})
+    assert planned(case).defines["INDEX_VECTOR"] == at_once
+    check(case, device)
+
+
 GUARDED = {
     "packed": lambda bits, indices: gather_elements(bits(6, 64), indices(6, 64), 1),
     "odd": lambda bits, indices: gather_elements(bits(6, 63), indices(6, 63), 0),
@@ -267,9 +298,68 @@ def test_an_invalid_description_is_refused(device: Any) -> None:
 def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> None:
     limit = device.limits.maxStorageBufferRange
     with pytest.raises(gpu.Unsupported, match=f"shaders on .* reach {limit}"):
-        device.run([], {}, {"OutputTensor": limit + 1}, {})
+        device.check_sizes([limit + 1])
     with pytest.raises(gpu.Unsupported, match="no memory left"):
         device.buffer(1 << 46)
+
+
+def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equal one is the same; one with another zero, though it is equal, is not."""
+    planned: list[Any] = []
+    monkeypatch.setattr(device, "programs", Programs())
+    monkeypatch.setattr(gpu, "computation", lambda desc: planned.append(desc) or computation(desc))
+
+    def fill(value: float) -> Any:
+        tensor = dmlops.TensorDesc("FLOAT32", (3,))
+        desc = dmlops.FillValueConstant(OutputTensor=tensor, ValueDataType="FLOAT32", Value=value)
+        return gpu.run(desc, {}, device)["OutputTensor"]
+
+    assert not np.signbit([fill(0.0), fill(0.0)]).any()
+    assert len(planned) == 1
+    assert np.signbit([fill(-0.0), fill(-0.0)]).all()
+    assert len(planned) == 2
+
+
+def test_calls_are_recorded_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the buffers that they share have to grow, or too many others have been recorded since."""
+    recorded: list[Any] = []
+    record = device.record
+    monkeypatch.setattr(device, "record", lambda commands: recorded.append(commands) or record(commands))
+    monkeypatch.setattr("dmlops.gpu.device.MOST_RECORDED", 2)
+
+    def negate(size: int, in_place: str | None = None) -> int:
+        """How often something has been recorded, by then."""
+        values = np.arange(size, dtype=np.float32) + len(recorded)
+        tensor = dmlops.TensorDesc.of(values)
+        desc = dmlops.ElementWiseNegate(InputTensor=tensor, OutputTensor=tensor)
+        output = gpu.run(desc, {"InputTensor": values}, device, in_place)["OutputTensor"]
+        assert output.tobytes() == (-values).tobytes()
+        return len(recorded)
+
+    assert [negate(5), negate(5), negate(5, "InputTensor"), negate(5)] == [1, 1, 2, 2]
+    assert [negate(6), negate(5), negate(5, "InputTensor")] == [3, 3, 4]
+    device.staging("upload", device.staging("upload", 1).size + 1)
+    assert [negate(5), negate(5)] == [5, 5]
+
+
+def test_the_latest_programs_are_remembered() -> None:
+    programs = Programs()
+
+    def program(dispatches: int) -> Program:
+        dispatch = b"", Dispatch({}, (), 0, b"", (1, 1))
+        return Program(Work(()), (dispatch,) * dispatches, {}, {}, {})
+
+    first, second, third = (
+        dmlops.ActivationRelu(InputTensor=tensor, OutputTensor=tensor)
+        for tensor in (dmlops.TensorDesc("FLOAT32", (size,)) for size in (1, 2, 3))
+    )
+    programs.keep(first, kept := program(MOST_DISPATCHES // 2))
+    programs.keep(second, program(MOST_DISPATCHES // 2))
+    assert programs.get(first) is kept
+    programs.keep(third, program(0))
+    assert (programs.get(first), programs.get(second)) == (kept, None)
+    programs.keep(second, program(MOST_DISPATCHES + 1))
+    assert (programs.get(first), programs.get(second)) == (kept, None)
 
 
 def test_devices_are_found_by_index_and_by_part_of_the_name() -> None:

@@ -15,7 +15,7 @@ PACKAGES = {"dmlgen": ROOT / "generator/dmlgen", "dmlops": ROOT / "generated/pyt
 
 # Rooms of the generator, lowest first; a module imports from its own room and from those before it.
 LAYERS = (
-    "banner cache diagnostics progress project text",
+    "banner cache diagnostics literals progress project text",
     "memory source",
     "shape decode",
     "expr registry",
@@ -25,7 +25,8 @@ LAYERS = (
     "resolve",
     "lint judge inputs show header formats",
     "cases",
-    "plans outputs",
+    "plans",
+    "outputs",
     "writer json_schema revisions diff audit packaged new watch generate",
     "cli __main__",
 )

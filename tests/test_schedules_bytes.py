@@ -10,6 +10,7 @@ import pytest
 
 import dmlops
 from c_plans import Library, expected
+from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans import contraction
 from gpu_device import device, run_in_guard_zones
@@ -42,7 +43,7 @@ def test_which_products_of_integers_are_contractions(product: str, is_one: bool,
         "compute:\n  uses: [quantized]\n  let:\n    r: OutputTensor.DimensionCount\n"
         f'  outputs:\n    OutputTensor: "convert(sum({product} for k in range(K)), OutputTensor)"\n'
     )
-    found = Variant(tmp_path, "MATRIX_MULTIPLY_INTEGER", section).operator.contraction
+    found = Variant(tmp_path, "MATRIX_MULTIPLY_INTEGER", section).operator.form(Contraction)
     assert (found is not None and found.of_bytes) == is_one
 
 
@@ -138,6 +139,8 @@ WINDOWS = {
         OutputZeroPointTensor=of("UINT8", 1, 1, 1, 1),
     ),
 }  # fmt: skip
+LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3), "INT32")
+"""Of floats, the filter would be put in order first."""
 
 
 def passes(desc: Any) -> list[int]:
@@ -152,13 +155,16 @@ def test_what_is_worth_a_tile() -> None:
     wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), F, **SCALES)
     long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8), "INT32")
     few = convolution("ConvolutionInteger", of(S, 1, 16, 24, 24), of(S, 16, 1, 3, 3), "INT32", GroupCount=16)
-    assert [passes(one) for one in (small, wide, long, few)] == [[0]] * 4
+    gaps = of(S, 20, 16, 3, 3, strides=(256, 16, 4, 1))  # between rows of the window
+    uneven = convolution("ConvolutionInteger", of(S, 2, 16, 9, 10), gaps, "INT32")
+    assert [passes(one) for one in (small, wide, long, few, uneven)] == [[0]] * 5
+    assert passes(LARGE) == [1]
 
 
 def test_c_plans_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
-    large = product("MatrixMultiplyInteger", of(S, 4096, 64), of("UINT8", 64, 4096), "INT32", "aB")
-    for name, desc in (CASES | WINDOWS | {"large": large}).items():
+    more = product("MatrixMultiplyInteger", of(S, 4096, 64), of("UINT8", 64, 4096), "INT32", "aB")
+    for name, desc in (CASES | WINDOWS | {"more": more, "large": LARGE}).items():
         assert library.plan(desc) == expected(desc), name
 
 
@@ -201,7 +207,7 @@ def test_tiles_give_what_the_definition_gives(
         np.testing.assert_array_equal(found, wanted)
     monkeypatch.setattr(contraction, "LEAST_PRODUCTS", 2**40)
     assert passes(desc) == [0]
-    assert gpu.run(desc, inputs, device)["OutputTensor"].tobytes() == found.tobytes()
+    assert run_in_guard_zones(device, desc, inputs)["OutputTensor"].tobytes() == found.tobytes()
 
 
 def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +222,7 @@ def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPat
     for parts in (1, 512):
         monkeypatch.setattr(contraction, "ENOUGH_GROUPS", parts)
         assert passes(desc) == ([1] if parts == 1 else [1, 2])
-        found = gpu.run(desc, {"ATensor": a, "BTensor": b, **points}, device)["OutputTensor"]
+        found = run_in_guard_zones(device, desc, {"ATensor": a, "BTensor": b, **points})["OutputTensor"]
         np.testing.assert_array_equal(found, np.full((4, 4), -255 * 255 * most))
 
 

@@ -10,8 +10,10 @@ import pytest
 
 import dmlops
 from c_plans import Library, expected
+from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans import sliding
+from dmlops.gpu.programs import Programs
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
 
@@ -41,7 +43,7 @@ def section(operator: str) -> str:
 def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_path: Path) -> None:
     text = section(operator)
     assert old in text
-    found = Variant(tmp_path, operator, text.replace(old, new)).operator.sliding
+    found = Variant(tmp_path, operator, text.replace(old, new)).operator.form(Sliding)
     assert found is not None and found.tensor == "InputTensor"
 
 
@@ -60,7 +62,7 @@ def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_p
 def test_what_nearly_is_one_is_none(operator: str, old: str, new: str, tmp_path: Path) -> None:
     text = section(operator)
     assert old in text
-    assert Variant(tmp_path, operator, text.replace(old, new)).operator.sliding is None
+    assert Variant(tmp_path, operator, text.replace(old, new)).operator.form(Sliding) is None
 
 
 def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
@@ -260,6 +262,7 @@ def test_however_many_threads_share_a_window(
 ) -> None:
     monkeypatch.setattr(sliding, "MAX_PLACES", 0)
     monkeypatch.setattr(sliding, "lanes_of", lambda places, windows: lanes)
+    monkeypatch.setattr(device, "programs", Programs())  # none that was planned otherwise
     for name in ("in blocks", "average of three dimensions", "norm", "with gaps"):
         check(device, CASES[name])
     for name in ("by channel", "two channels a group", "three dimensions"):

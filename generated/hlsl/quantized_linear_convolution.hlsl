@@ -99,6 +99,9 @@ struct Dimension
     int4 windowTaps[2];
     int4 windowLimits[2];
     int4 windowStrides[2];
+    int4 windowDivisors[2];
+    int4 windowPeriods[2];
+    int4 windowLeftSteps[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputScaleSizes[2];
@@ -151,6 +154,7 @@ struct Dimension
     uint taps;
     uint leftFirst;
     uint leftTapStep;
+    uint leftMatrixStep;
 #else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
@@ -1206,6 +1210,29 @@ void AddParts(uint item)
 }
 #endif
 
+uint SizeAlong(int d)
+{
+    return (uint)windowSizes[d / 4][d % 4];
+}
+
+// Places of the window that the matrix at hand meets
+uint Taps()
+{
+    return taps;
+}
+
+// Products of a sum of the matrix at hand
+uint Depth()
+{
+    return Taps() * channels;
+}
+
+// The group of channels of a matrix
+uint GroupOf(uint number)
+{
+    return number;
+}
+
 // Where the window lies on the right factor for one column: its first coordinates, and the offset without them
 struct Pixel
 {
@@ -1219,13 +1246,15 @@ Pixel PixelOf(uint number, uint x)
     const List at = PlaceOf(number, 0, x);
     Pixel pixel;
     pixel.isThere = x < matrixColumns;
-    pixel.base = number * channels * rightDepthStep;
+    pixel.base = GroupOf(number) * channels * rightDepthStep;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     [unroll]
     for (int e = 0; e < WINDOW_RANK; e++)
+    {
         pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+    }
     return pixel;
 }
 
@@ -1243,8 +1272,8 @@ Step StepAt(uint tap, uint channel)
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? tap / (uint)windowSizes[d / 4][d % 4] : 0;
-        step.tap[d] = tap - above * (uint)windowSizes[d / 4][d % 4];
+        const uint above = d > 0 ? tap / SizeAlong(d) : 0;
+        step.tap[d] = tap - above * SizeAlong(d);
         tap = above;
     }
     return step;
@@ -1257,7 +1286,7 @@ uint GoToNextTap(inout Step step, uint carry)
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
         step.tap[d] += carry;
-        carry = step.tap[d] == (uint)windowSizes[d / 4][d % 4] ? 1 : 0;
+        carry = step.tap[d] == SizeAlong(d) ? 1 : 0;
         step.tap[d] = carry != 0 ? 0 : step.tap[d];
     }
     return carry;
@@ -1294,20 +1323,19 @@ uint2 StepOf(uint begin, uint product)
 {
 #if WHOLE_TAPS
     const uint tile = begin / TILE_DEPTH;
-    const uint slice = tile / taps;
-    return uint2(tile - slice * taps, slice * TILE_DEPTH + product - begin);
+    const uint slice = tile / max(Taps(), 1);
+    return uint2(tile - slice * Taps(), slice * TILE_DEPTH + product - begin);
 #else
     const uint tap = product / channels;
     return uint2(tap, product - tap * channels);
 #endif
 }
 
-// Where the left factor begins for a group of channels
+// Where the left factor begins for a matrix
 uint LeftFirst(uint number)
 {
-    return leftFirst + number * matrixRows * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    return leftFirst + GroupOf(number) * leftMatrixStep;
 }
-
 
 #endif
 #if PASS == 1
@@ -1596,7 +1624,7 @@ void Contract(uint item, uint thread)
             }
     }
 
-    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];
     FetchLeft(thread, leftBase, top, begin, end, nextLeft);

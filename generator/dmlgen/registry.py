@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
@@ -21,12 +21,13 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.text import NO_TEXT, Message, Text
 
 if TYPE_CHECKING:
-    from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule, Sliding
+    from dmlgen.schedules.schedule import FastForm, Schedule
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
 Form: TypeAlias = Literal["any", "json", "abi", "python"]
 Kind: TypeAlias = Literal["float", "signed", "unsigned"]
+F = TypeVar("F", bound="FastForm")
 
 
 @dataclass(frozen=True)
@@ -470,10 +471,7 @@ class Operator:
     defines: OutputDefinitions | None
     algorithm: AlgorithmUse | None  # in place of a definition
     schedule: Schedule | None  # the fast way that the generator has; no spec says it
-    contraction: Contraction | None  # a faster way beside that of the definition itself
-    sliding: Sliding | None  # another one
-    attention: Attention | None  # the same for an intermediate tensor
-    rows: Rows | None  # the same for all outputs
+    forms: tuple[FastForm, ...]  # faster ways beside that of the definition itself
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -504,6 +502,10 @@ class Operator:
     def is_generic(self) -> bool:
         """Whether reference and shader follow the definition itself."""
         return self.defines is not None and self.schedule is None
+
+    def form(self, kind: type[F]) -> F | None:
+        """What the definition is as one of the faster forms."""
+        return next((one for one in self.forms if isinstance(one, kind)), None)
 
     @property
     def tensors(self) -> tuple[Member, ...]:
@@ -732,8 +734,9 @@ class Registry:
     @property
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
-        none: dict[str, Any] = dict.fromkeys(("schedule", "contraction", "sliding", "attention", "rows"))
-        plain = (replace(one, **none) if one.defines is not None else one for one in self.operators)
+        plain = (
+            one if one.defines is None else replace(one, schedule=None, forms=()) for one in self.operators
+        )
         return replace(self, operators=tuple(plain))
 
     @cached_property
@@ -780,9 +783,14 @@ class Registry:
         """The operators that may stand in a description of `operator` as activation, each with its level."""
         levels = {
             other.name: other.fused_into.get(operator.name) or other.fused_into.get("any")
-            for other in self.operators
+            for other in self._fused
         }
         return {name: since for name, since in levels.items() if since is not None}
+
+    @cached_property
+    def _fused(self) -> tuple[Operator, ...]:
+        """The operators that are fused into others."""
+        return tuple(operator for operator in self.operators if operator.fused_into)
 
     @cached_property
     def general(self) -> Registry:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import import_module
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -603,6 +603,11 @@ def _parts(sizes: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
 # Coordinates, and numbers that may be arrays.
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is one number, not an array of them."""
+    return type(value) is int or np.ndim(value) == 0
+
+
 def box(sizes: Sequence[Any]) -> Box:
     """The coordinates of a box of these sizes."""
     return Box((0,) * len(sizes), sizes)
@@ -625,7 +630,7 @@ def unflat(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
     """The coordinate with that row-major number; 0, whatever the number, in dimensions of size 1."""
     at: list[Any] = []
     for size in reversed(sizes):
-        single = np.ndim(size) == 0 and size == 1
+        single = is_number(size) and size == 1
         at.append(0 if single else remainder(number, size))
         number = number if single else quotient(number, size)
     return tuple(reversed(at))
@@ -650,14 +655,14 @@ def entry(sequence: Sequence[Any], index: Any) -> Any:
 
 def quotient(a: Any, b: Any) -> Any:
     """a // b, rounded down; 0 where b is."""
-    if np.ndim(a) == 0 and np.ndim(b) == 0:
+    if is_number(a) and is_number(b):
         return a // b if b else 0
     return np.floor_divide(a, b)
 
 
 def remainder(a: Any, b: Any) -> Any:
     """a % b, with the sign of b; 0 where b is."""
-    if np.ndim(a) == 0 and np.ndim(b) == 0:
+    if is_number(a) and is_number(b):
         return a % b if b else 0
     return np.mod(a, b)
 
@@ -669,12 +674,12 @@ def clamp(x: Any, low: Any, high: Any) -> Any:
 
 def smaller(a: Any, b: Any) -> Any:
     """The smaller integer."""
-    return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else min(a, b)
+    return min(a, b) if is_number(a) and is_number(b) else np.minimum(a, b)
 
 
 def larger(a: Any, b: Any) -> Any:
     """The larger integer."""
-    return np.maximum(a, b) if np.ndim(a) or np.ndim(b) else max(a, b)
+    return max(a, b) if is_number(a) and is_number(b) else np.maximum(a, b)
 
 
 def whole(x: Any) -> Any:
@@ -690,7 +695,7 @@ def _signed(array: Any) -> Any:
 
 def choose(test: Any, then: Any, otherwise: Any) -> Any:
     """One of two values, element by element; of two coordinates, in each dimension."""
-    if np.ndim(test) == 0:
+    if is_number(test):
         return then if test else otherwise
     if isinstance(then, tuple):
         return tuple(np.where(test, a, b) for a, b in zip(then, otherwise, strict=True))
@@ -734,51 +739,6 @@ class Pass:
     each: str = ""
 
 
-class Contracted(NamedTuple):
-    """Pass `number` of a shader works out `output` from sums of products of elements of two tensors.
-
-    The evaluation knows which elements, as "contraction.left", "contraction.right" and "contraction.depth".
-    """
-
-    number: int
-    left: str
-    right: str
-    output: str
-
-
-class Slid(NamedTuple):
-    """Pass `number` of a shader works out `output`, and all others, by a fold under a window of `tensor`, of
-    whose elements those of `weights` are factors where there are any.
-
-    The evaluation knows the window, as "sliding.sizes" and the like, or as "contraction.window.sizes".
-    """
-
-    number: int
-    tensor: str
-    output: str
-    weights: str = ""
-
-
-class Attention(NamedTuple):
-    """Pass `number` of a shader is attention, by rows; scores depend on the tensors `told`, too."""
-
-    number: int
-    query: str
-    told: Sequence[str]
-
-
-class Rows(NamedTuple):
-    """Pass `number` of a shader works out all outputs by rows of a tensor: those as large as it, `each`, and
-    those with an entry for each row. The evaluation knows along which dimensions rows run, as "rows.reduced".
-    """
-
-    number: int
-    source: str
-    read: Sequence[str]
-    each: Sequence[str]
-    of_rows: Sequence[str]
-
-
 @dataclass(frozen=True)
 class Shader:
     """What the shader of a definition is told.
@@ -788,9 +748,9 @@ class Shader:
     `scalars` are what the description alone gives, in the order of the constants: kind, name, and of a list
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
-    that they are; `fused` is the member with activations, `activations` the operators that it may name;
-    `sliding` and `contracted` are faster ways to an output than the passes; `attention` is one of these.
-    `rows` is a faster way to all outputs.
+    that they are; `fused` is the member with activations, `activations` the operators that it may name.
+    `forms` are passes of faster ways, as `planner` knows them: their number, and tensors by name. What it is
+    told of a description, the evaluation knows by its path there, as "told.factors.depth".
     """
 
     tensors: Mapping[str, str]
@@ -805,10 +765,8 @@ class Shader:
     bits: tuple[str, ...]
     fused: str
     activations: tuple[int, ...]
-    sliding: Slid | None = None
-    contracted: Contracted | None = None
-    attention: Attention | None = None
-    rows: Rows | None = None
+    forms: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    planner: str = "definition"
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
     box,
     choose,
     clamp,
@@ -136,7 +132,7 @@ def define(e: Evaluation) -> None:
         "inputs": lambda: inputs(),
         "min_": lambda: smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1),
         "dims": lambda: dims(),
-        "contraction.applies": lambda: desc.FilterTensor.DataType
+        "told.factors.applies": lambda: desc.FilterTensor.DataType
         in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
         and (
             not (desc.FilterZeroPointTensor is not None)
@@ -147,29 +143,36 @@ def define(e: Evaluation) -> None:
             not (desc.InputZeroPointTensor is not None)
             or desc.InputZeroPointTensor.DataType == desc.InputTensor.DataType
         ),
-        "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount),
-        "contraction.right": lambda: (0, desc.OutputTensor.DimensionCount),
-        "contraction.left_less": lambda: (1,),
-        "contraction.right_less": lambda: (),
-        "contraction.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
-        "contraction.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
-        "contraction.window.groups": lambda: desc.GroupCount,
-        "contraction.window.axes": lambda: tuple(v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)),
-        "contraction.window.left_first": lambda: tuple(
+        "told.factors.left": lambda: (1, desc.OutputTensor.DimensionCount),
+        "told.factors.right": lambda: (0, desc.OutputTensor.DimensionCount),
+        "told.factors.left_less": lambda: (1,),
+        "told.factors.right_less": lambda: (),
+        "told.factors.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
+        "told.factors.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
+        "told.factors.window.groups": lambda: desc.GroupCount,
+        "told.factors.window.axes": lambda: tuple(
+            v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "told.factors.window.left_first": lambda: tuple(
             0 for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.window.left_taps": lambda: tuple(1 for v2 in range(desc.InputTensor.DimensionCount - 2)),
-        "contraction.window.right_first": lambda: tuple(
+        "told.factors.window.left_taps": lambda: tuple(
+            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "told.factors.window.right_first": lambda: tuple(
             0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.window.right_steps": lambda: tuple(
+        "told.factors.window.right_steps": lambda: tuple(
             1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.window.right_taps": lambda: tuple(
+        "told.factors.window.right_taps": lambda: tuple(
             0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "told.factors.window.right_divisors": lambda: tuple(
+            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
     }
 
@@ -187,7 +190,10 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
-    contracted=Contracted(1, "FilterTensor", "InputTensor", "OutputTensor"),
+    forms={
+        "contracted": {"number": 1, "left": "FilterTensor", "right": "InputTensor", "output": "OutputTensor"},
+    },
+    planner="products",
     lists=(
         ("ints", "groupCount", "GROUP_COUNT"),
         ("ints", "groupCount2", "GROUP_COUNT2"),

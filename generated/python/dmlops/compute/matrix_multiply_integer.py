@@ -13,18 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
     box,
     choose,
     clamp,
@@ -114,7 +110,7 @@ def define(e: Evaluation) -> None:
         "max_": lambda: larger(rank_of(desc.AZeroPointTensor) - 2, 0),
         "outputDimensionCount2": lambda: desc.OutputTensor.DimensionCount - 1,
         "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor) - 1,
-        "contraction.applies": lambda: desc.ATensor.DataType
+        "told.factors.applies": lambda: desc.ATensor.DataType
         in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
         and (
             not (desc.AZeroPointTensor is not None) or desc.AZeroPointTensor.DataType == desc.ATensor.DataType
@@ -123,17 +119,17 @@ def define(e: Evaluation) -> None:
         and (
             not (desc.BZeroPointTensor is not None) or desc.BZeroPointTensor.DataType == desc.BTensor.DataType
         ),
-        "contraction.left": lambda: (
+        "told.factors.left": lambda: (
             *tuple(d for d in range(desc.OutputTensor.DimensionCount - 1)), desc.OutputTensor.DimensionCount,
         ),
-        "contraction.right": lambda: (
+        "told.factors.right": lambda: (
             *tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)),
             desc.OutputTensor.DimensionCount,
             desc.OutputTensor.DimensionCount - 1,
         ),
-        "contraction.left_less": lambda: (desc.OutputTensor.DimensionCount - 2,),
-        "contraction.right_less": lambda: (desc.OutputTensor.DimensionCount - 1,),
-        "contraction.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
+        "told.factors.left_less": lambda: (desc.OutputTensor.DimensionCount - 2,),
+        "told.factors.right_less": lambda: (desc.OutputTensor.DimensionCount - 1,),
+        "told.factors.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
     }
 
 
@@ -150,7 +146,10 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
-    contracted=Contracted(1, "ATensor", "BTensor", "OutputTensor"),
+    forms={
+        "contracted": {"number": 1, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
+    },
+    planner="products",
     lists=(
     ),
     elements=(

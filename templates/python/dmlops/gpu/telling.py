@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -27,22 +27,14 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
-from .plans.attention import AttentionPass
 from .plans.definition import (
     NONE,
     Activation,
-    ContractedPass,
     Definition,
     DefinitionShader,
-    Factors,
-    Frame,
     Kept,
     Listed,
     Pass,
-    RowsPass,
-    Sliding,
-    SlidingPass,
-    Window,
     needed,
     plan_definition,
 )
@@ -71,6 +63,14 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
 }
 """By the form: what its planner is told, roles by name, and the planner."""
 
+PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]] = {
+    "definition": plan_definition,
+    "products": plan_products,
+    "sliding": plan_sliding,
+    "rows": plan_rows,
+}
+"""Of definitions, by the name that shaders have for them."""
+
 
 def plan(out: Planning, computation: Any) -> None:
     """Plans a computation. Raises Refused for what the shaders cannot do."""
@@ -89,6 +89,8 @@ def plan(out: Planning, computation: Any) -> None:
 
 get_hints = cache(get_type_hints)
 
+_Record = TypeVar("_Record", bound=tuple[Any, ...])
+
 
 @cache
 def _places(operator: str) -> dict[str, int]:
@@ -101,30 +103,35 @@ def _type(data_type: TensorDataType) -> tuple[int, bool, bool]:
     return data_type.bits, data_type.kind == "float", data_type.kind == "signed"
 
 
-def _tensor(
-    desc: Description,
+@cache
+def _absent(
+    operator: str,
     name: str,
     macro: str,
-    tensor: TensorDesc | None,
     entry: int = 0,
     as_bits: bool = False,
     is_limited: bool = False,
     is_held: bool = False,
 ) -> Tensor:
-    """A tensor of a member; one that is absent is of whole words, and has no dimensions."""
-    place = _places(desc.OPERATOR)[name]
-    buffer, is_output = Buffer(place, entry), desc.MEMBERS[place].role == "output"
+    """A tensor of a member that is not there: of whole words, without dimensions."""
+    place = _places(operator)[name]
+    buffer, is_output = Buffer(place, entry), described(operator).MEMBERS[place].role == "output"
+    return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
+
+
+def _tensor(absent: Tensor, tensor: TensorDesc | None) -> Tensor:
+    """What is told of a tensor, in place of what is told where it is absent."""
     if tensor is None:
-        return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
+        return absent
     return Tensor(
-        macro,
-        buffer,
+        absent.macro,
+        absent.buffer,
         True,
         *_type(tensor.DataType),
-        as_bits,
-        is_limited,
-        is_output,
-        is_held,
+        absent.as_bits,
+        absent.is_limited,
+        absent.is_output,
+        absent.is_held,
         tensor.Sizes,
         tensor.element_strides,
     )
@@ -140,7 +147,7 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
         value = getattr(computation, name)
     if type_ is Tensor:
         desc = computation.desc
-        return _tensor(desc, value, _macros(desc.OPERATOR)[value], getattr(desc, value))
+        return _tensor(_absent(desc.OPERATOR, value, _macros(desc.OPERATOR)[value]), getattr(desc, value))
     return value
 
 
@@ -191,7 +198,10 @@ def gather(computation: MapComputation) -> Gather:
     names = (result.tensor, indices, computation.output)
     macros = (*computation.shader.inputs.values(), computation.shader.output)
     tensors = [getattr(desc, name) for name in names]
-    source, looked, target = (_tensor(desc, *one) for one in zip(names, macros, tensors, strict=True))
+    source, looked, target = (
+        _tensor(_absent(desc.OPERATOR, name, macro), tensor)
+        for name, macro, tensor in zip(names, macros, tensors, strict=True)
+    )
     read, index, written = (tensor.size_in_bytes for tensor in tensors)
     return Gather(source, looked, target, read, index, written, moved)
 
@@ -233,7 +243,8 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         if isinstance(tensor, tuple):
             entry = int(place.rstrip("]")) if place else number
             tensor = tensor[entry] if entry < len(tensor) else None
-        return _tensor(desc, member, macro, tensor, entry, member in as_bits, name in shader.limited)
+        flags = member in as_bits, name in shader.limited
+        return _tensor(_absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
 
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
@@ -292,17 +303,7 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
     arrays = {one.each for one in computation.shader.passes if one.each}
     count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
     for number in range(count):
-        planner = _planner(computation.shader)
-        planner(out, _definition(computation, static, number), static)
-
-
-def _planner(shader: Shader) -> Callable[[Planning, Definition, DefinitionShader], None]:
-    """What plans a definition."""
-    if shader.contracted is not None:
-        return plan_products
-    if shader.sliding is not None:
-        return plan_sliding
-    return plan_definition if shader.rows is None else plan_rows
+        PLANNERS[computation.shader.planner](out, _definition(computation, static, number), static)
 
 
 def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
@@ -341,29 +342,27 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
 
     def bound(name: str, macro: str) -> Tensor:
         member, _, place = name.partition("[")
-        is_array = isinstance(getattr(desc, member), tuple)
-        entry = int(place.rstrip("]")) if place else number if is_array else 0
+        tensor = getattr(desc, member)
+        entry = int(place.rstrip("]")) if place else number if isinstance(tensor, tuple) else 0
+        if isinstance(tensor, tuple):
+            tensor = tensor[entry] if entry < len(tensor) else None
         flags = name in shader.bits, name in shader.limited, name in shader.held
-        return _tensor(desc, member, macro, evaluation.tensor(name), entry, *flags)
+        return _tensor(_absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
 
-    told = Definition(
-        evaluation.real is np.float64,
-        [bound(name, macro) for name, macro in shader.tensors.items()],
-        (),
-        [Listed(*_entries(kind, known[name])) for kind, name, _ in shader.lists],
-        elements,
-        [
+    told: Definition = _record(Definition, known, "told")._replace(
+        is_double=evaluation.real is np.float64,
+        tensors=[bound(name, macro) for name, macro in shader.tensors.items()],
+        lists=[Listed(*_entries(kind, known[name])) for kind, name, _ in shader.lists],
+        elements=elements,
+        numbers=[
             Number(_bits(known[name]), True) if kind == "float" else Number(int(known[name]), False)
             for kind, name in shader.scalars
         ],
-        [int(known[name]) for name, _ in shader.bounds],
-        [
+        bounds=[int(known[name]) for name, _ in shader.bounds],
+        activations=[
             _activation(one, shader.activations)
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
         ],
-        _factors(known),
-        _sliding(known),
-        known.get("rows.reduced", ()),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -373,25 +372,32 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
     return told._replace(kept_sizes=sizes)
 
 
-def _factors(known: Mapping[str, Any]) -> Factors:
-    """What is read for the products of a contraction, if there is one."""
-    window = _record(known, Window, "contraction.window")
-    return _record(known, Factors, "contraction")._replace(window=window)  # type: ignore[no-any-return]
+def _record(record: Any, known: Mapping[str, Any], path: str) -> Any:
+    """What the evaluation knows of a record's fields, by the path to it; nothing where it does not."""
+    return record(
+        *(
+            _record(inner, known, name) if inner is not None and first in known else known.get(name, nothing)
+            for name, inner, first, nothing in _fields(record, path)
+        )
+    )
 
 
-def _sliding(known: Mapping[str, Any]) -> Sliding:
-    """Where the window of a fold is, if there is one."""
-    frames = {name: _record(known, Frame, f"sliding.{name}") for name in ("window", "counted")}
-    return _record(known, Sliding, "sliding")._replace(**frames)  # type: ignore[no-any-return]
+@cache
+def _fields(record: Any, path: str) -> tuple[tuple[str, Any, str, Any], ...]:
+    """Of each field of a record: its path, the record that it is, the path to the first field of that, which
+    the evaluation knows if it knows any, and what it is where nothing is known."""
+    found = []
+    for name, type_ in get_hints(record).items():
+        own = f"{path}.{name}"
+        if _is_record(type_):
+            found.append((own, type_, f"{own}.{type_._fields[0]}", _record(type_, {}, own)))
+        else:
+            found.append((own, None, "", 0 if type_ in (int, bool) else ()))
+    return tuple(found)
 
 
-def _record(known: Mapping[str, Any], record: type[Any], prefix: str) -> Any:
-    """What the evaluation knows under names that begin alike; nothing where it does not."""
-
-    def nothing(name: str) -> Any:
-        return 0 if name in ("applies", "depth", "groups") else ()
-
-    return record(*(known.get(f"{prefix}.{name}", nothing(name)) for name in record._fields))
+def _is_record(type_: Any) -> bool:
+    return hasattr(type_, "_fields")
 
 
 def _activation(desc: Description, known: Sequence[int]) -> Activation:
@@ -428,45 +434,28 @@ def _static(operator: str) -> DefinitionShader:
         [macro for _, macro in shader.bounds],
         bool(shader.fused),
         shader.activations,
-        SlidingPass(NONE, 0, 0, 0)
-        if shader.sliding is None
-        else SlidingPass(
-            shader.sliding.number,
-            tensors.index(shader.sliding.tensor),
-            tensors.index(shader.sliding.output),
-            tensors.index(shader.sliding.weights) if shader.sliding.weights else NONE,
+        *(
+            _form_pass(type_, shader.forms.get(name), kept, tensors)
+            for name, type_ in get_hints(DefinitionShader).items()
+            if _is_record(type_)
         ),
-        ContractedPass(NONE, 0, 0, 0)
-        if shader.contracted is None
-        else ContractedPass(shader.contracted.number, *map(tensors.index, shader.contracted[1:])),
-        AttentionPass(NONE, 0, 0)
-        if shader.attention is None
-        else AttentionPass(
-            shader.attention.number,
-            kept.index(shader.attention.query),
-            sum(1 << tensors.index(name) for name in shader.attention.told),
-        ),
-        _rows(shader, tensors),
     )
 
 
-def _rows(shader: Shader, tensors: Sequence[str]) -> RowsPass:
-    """The pass of rows, if there is one."""
-    if shader.rows is None:
-        return RowsPass(NONE, 0, 0, 0, 0, 0)
-    rows = shader.rows
+def _form_pass(
+    record: type[Any], form: Mapping[str, Any] | None, kept: Sequence[str], tensors: Sequence[str]
+) -> Any:
+    """A pass of a faster form: tensors by number, bits where there are several; all NONE where it is not."""
 
-    def bits(names: Sequence[str]) -> int:
-        return sum(1 << tensors.index(name) for name in names)
+    def place(name: str) -> int:
+        return NONE if not name else kept.index(name) if name in kept else tensors.index(name)
 
-    return RowsPass(
-        rows.number,
-        tensors.index(rows.source),
-        bits(rows.read),
-        bits(rows.each),
-        bits(rows.of_rows),
-        tensors.index(rows.each[0]),
-    )
+    def number(one: int | str | Sequence[str]) -> int:
+        if isinstance(one, str | int):
+            return place(one) if isinstance(one, str) else one
+        return sum(1 << place(name) for name in one)
+
+    return record(*(NONE if form is None else number(form[name]) for name in record._fields))
 
 
 def _entries(kind: str, entries: Sequence[Any]) -> tuple[Sequence[int], bool]:

@@ -10,7 +10,7 @@ its right factor from the places of the window; the weights are put in order fir
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .contraction import (
@@ -26,11 +26,15 @@ from .contraction import (
     first_of,
     is_bordered,
     matrices_of,
+    merged_last,
     plan_contraction,
     stored_at_once,
+    window_words,
+    with_left,
 )
 from .definition import MAX_COUNT, NONE, Definition, DefinitionShader, Known, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
+from .phases import is_divided
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Tensor
@@ -87,7 +91,7 @@ def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
     for d, first in enumerate(window.right_first):
         size = output.sizes[window.axes[d]]
         is_plain = is_plain and first == 0 and (size == 1 or window.right_steps[d] == 1)
-        is_plain = is_plain and size <= right.sizes[behind + d]
+        is_plain = is_plain and size <= right.sizes[behind + d] and window.right_divisors[d] == 1
     run = 1
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
@@ -117,18 +121,6 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     if found.depth <= SHORT or tiles_of(found, 128, 256) < BUSY:
         return UnitTile(128, 128, 32, 64, 32, 1)
     return UnitTile(128, 256, 32, 32, 64, 1)
-
-
-def merged_last(output: Tensor, row_axis: int) -> int:
-    """How many of the last dimensions lie side by side in the output, behind that of rows."""
-    run, count = 1, 0
-    for place in range(len(output.sizes)):
-        axis = len(output.sizes) - 1 - place
-        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
-            break
-        run *= output.sizes[axis]
-        count += 1
-    return count
 
 
 def tiles_of(found: Matrices, rows: int, columns: int) -> int:
@@ -182,8 +174,8 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     split = unit_split(found, tile)
     is_windowed = found.column_axis == NONE
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
-    is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1)
-    whole = element_count(output.sizes)
+    is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
+    whole = times(times(found.rows, found.columns), found.count)
     part_words = whole * split.parts if split.parts > 1 else 0
     words = part_words + (in_order(found) if is_ordered else 0)
     if words >= MAX_COUNT:
@@ -199,6 +191,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         out.define("WINDOW_AXIS", window.axes[0])
         out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
         out.define("BORDERED", int(is_bordered(window, told.tensors[contracted.right], output)))
+        out.define("PHASED", int(is_divided(window)))
     else:
         out.define("COLUMN_AXIS", found.column_axis)
     out.define("TILE_DEPTH", tile.depth)
@@ -208,9 +201,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
+    places = window_words(out, told, shader)
     factors = found
     if is_ordered:
-        dispatch_single(out, told, shader, found, first, split, known, number + 2, in_order(found))
+        dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
         first = 2 * part_words
         left = Halves(True, 8)
         factors = ordered(found, output)
@@ -226,29 +220,17 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
-    params = contraction_params(out, told, shader, factors, first, split, known, groups)
+    params = contraction_params(told, shader, factors, first, split, places, known, groups)
     out.dispatch(params, groups, is_ordered)
     if split.parts > 1:
-        dispatch_single(out, told, shader, found, first, split, known, number + 1, whole)
+        dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
     """The same with a left factor in order: rows of whole vectors."""
-    steps = axis_steps(output, found.row_axis, ceil_div(found.depth, 8) * 8)
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns,
-        found.run,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        Side(steps, 1, True, 1),
-        found.right,
-    )
+    pitch = ceil_div(found.depth, 8) * 8
+    steps = axis_steps(output, found.row_axis, pitch)
+    return with_left(found, Side(steps, 1, times(found.rows, pitch), True, 1))
 
 
 def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> None:
@@ -273,6 +255,7 @@ def dispatch_single(
     found: Matrices,
     first: int,
     split: Split,
+    window: Annotated[list[int], 96],
     known: Known,
     number: int,
     threads: int,
@@ -284,5 +267,5 @@ def dispatch_single(
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", 1)
-    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    params = contraction_params(told, shader, found, first, split, window, known, groups)
     out.dispatch(params, groups, number == shader.contracted.number + 1)

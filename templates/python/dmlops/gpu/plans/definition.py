@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import ATTENTION_THREADS, AttentionPass, define_attention
+from .attention import AttentionPass, define_attention, takes_units
 from .loops import (
     Dimensions,
     Loop,
@@ -24,9 +24,9 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
+from .tuning import DEFINITION_THREADS
 from .types import define_tensor, define_type
 
-NUM_THREADS = 64
 MAX_COUNT = 2**31
 """Elements of a tensor, and words of scratch: shaders count them as signed integers."""
 
@@ -134,7 +134,8 @@ class Window(NamedTuple):
 
     For each of its dimensions, in which the last ones of the factors are read: the output's dimension in
     `axes`, and the coordinates where the output's and the window's are 0 (`first`), where the output's is 1
-    (`steps`), and where the window's is 1 (`taps`).
+    (`steps`), and where the window's is 1 (`taps`), of the right factor before they are divided by
+    `right_divisors`; what leaves a remainder is no product.
     """
 
     sizes: Sizes
@@ -145,6 +146,7 @@ class Window(NamedTuple):
     right_first: Sizes
     right_steps: Sizes
     right_taps: Sizes
+    right_divisors: Sizes
 
 
 class Frame(NamedTuple):
@@ -251,34 +253,44 @@ def counted(out: Planning, value: int) -> int:
     count to less."""
     if not -(2**31) <= value < 2**32:
         out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
-    return min(value, 2**31 - 1) % 2**32
+    return value % 2**32 if value < 2**31 else 2**31 - 1
 
 
 def eight(out: Planning, entries: Sizes) -> Eight:
-    """The words of a list."""
-    words: Eight = [counted(out, entry) for entry in entries]
-    while len(words) < 8:
-        words.append(0)
+    """The words of a list of integers."""
+    return padded([counted(out, entry) for entry in entries])
+
+
+def padded(entries: Sizes) -> Eight:
+    """Words, with zeros up to eight."""
+    words: Eight = []
+    words.extend(entries)
+    words.extend([0] * (8 - len(entries)))
     return words
 
 
-def is_needed(told: Definition, one: Pass, wanted: int) -> bool:
-    """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
-    if one.writes & wanted != 0:
-        return True
+def present(told: Definition) -> int:
+    """The tensors that are there, as bits."""
+    found = 0
     for place, tensor in enumerate(told.tensors):
-        if one.outputs >> place & 1 == 1 and tensor.is_present:
-            return True
-    return False
+        if tensor.is_present:
+            found = found | 1 << place
+    return found
+
+
+def is_needed(one: Pass, there: int, wanted: int) -> bool:
+    """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
+    return one.writes & wanted != 0 or one.outputs & there != 0
 
 
 def needed(told: Definition, shader: DefinitionShader) -> int:
     """The intermediate tensors that lead to outputs, and those written with them, as bits."""
+    there = present(told)
     wanted, before = 0, -1
     while before != wanted:  # recurrences read in circles; bits only ever join
         before = wanted
         for one in shader.passes:
-            if is_needed(told, one, wanted):
+            if is_needed(one, there, wanted):
                 wanted = wanted | one.reads | one.writes
     return wanted
 
@@ -343,15 +355,8 @@ def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
             out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
         out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
         out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
-        end = len(lists) + 8
-        for size in tensor.sizes:
-            lists.append(size)
-        while len(lists) < end:
-            lists.append(0)
-        for stride in tensor.strides:
-            lists.append(stride % 2**32)
-        while len(lists) < end + 8:
-            lists.append(0)
+        lists.extend(padded(tensor.sizes))
+        lists.extend(padded([stride % 2**32 for stride in tensor.strides]))
         bind(out, tensor, tensor.buffer if tensor.is_present else stand_in)
         if tensor.is_present and tensor.is_held:
             out.hold(tensor.buffer)
@@ -386,20 +391,19 @@ def tell_known(
     define_type(out, "REAL", 64 if told.is_double else 32, True, True)
     lists = tell_tensors(out, told, stand_in)
     for place, kept in enumerate(shader.kept):
-        sizes: Annotated[list[int], 8] = []
+        sizes: Eight = []
         if wanted >> place & 1 == 1:
-            for size in told.kept_sizes[place]:
-                sizes.append(size)
+            sizes.extend(told.kept_sizes[place])
         out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
-        for size in eight(out, sizes):
-            lists.append(size)
+        lists.extend(eight(out, sizes))
     for place, bound in enumerate(told.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(told.lists):
         out.define(f"{shader.lists[place]}_LENGTH", len(listed.entries))
-        for item in range(8):
-            entry = listed.entries[item] if item < len(listed.entries) else 0
-            lists.append(entry if listed.is_float else counted(out, entry))
+        if listed.is_float:
+            lists.extend(padded(listed.entries))
+        else:
+            lists.extend(eight(out, listed.entries))
     fused = tell_activations(out, told, shader)
     if shader.is_fused:
         out.define("ACTIVATION_COUNT", len(fused.words) // 4)
@@ -410,14 +414,31 @@ def tell_known(
     return Known(lists, fused.words, scalars)
 
 
+def kept_halves(
+    out: Planning, told: Definition, shader: DefinitionShader, passes: Annotated[Sequence[Pass], 32]
+) -> int:
+    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each
+    written by a pass that writes nothing else."""
+    halves = 0
+    for one in passes:
+        if one.number == shader.attention.number:
+            shape = box_of(told, one)
+            if takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
+                halves = one.reads
+    for one in passes:
+        if one.writes & halves != 0 and one.writes & halves != one.writes:
+            return 0
+    return halves
+
+
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none where every output is absent."""
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    wanted = needed(told, shader)
-    passes: Annotated[list[Pass], 32] = [one for one in shader.passes if is_needed(told, one, wanted)]
+    wanted, there = needed(told, shader), present(told)
+    passes: Annotated[list[Pass], 32] = [one for one in shader.passes if is_needed(one, there, wanted)]
     if len(passes) == 0:
         return
     space = space_of(told, shader, wanted)
@@ -433,6 +454,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
         out.write(out.scratch(max(4 * space.words, 8), from_zeros))
+    halves = kept_halves(out, told, shader, passes)
+    if shader.attention.number != NONE:
+        out.define("HALVES", int(halves != 0))
     out.share()
 
     place = 0
@@ -455,10 +479,17 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 if whole >= MAX_COUNT:
                     out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
                 count = whole // shape[0] if one.is_along else whole
-                threads, in_group = count, NUM_THREADS
+                threads, in_group = count, DEFINITION_THREADS
                 if one.number == shader.attention.number:
-                    threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
-                    in_group = ATTENTION_THREADS
+                    attending = define_attention(
+                        out, shader.attention, told.tensors, told.kept_sizes, shape, halves != 0
+                    )
+                    threads, in_group = attending.threads, attending.in_group
+                elif one.writes & halves != 0:
+                    out.define("HALVING", 1)
+                    out.define("SCRATCH_VECTOR", 4)
+                    count = count // 8
+                    threads = count
                 groups = grid(out, threads, in_group, 1)
                 out.define("NUM_THREADS", in_group)
                 waits = one.reads & pending != 0
