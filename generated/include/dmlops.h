@@ -24187,6 +24187,8 @@ DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth);
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
@@ -24259,8 +24261,6 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
-DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis);
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -25755,10 +25755,11 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     return made_2;
 }
 
-/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+/* How many of the last dimensions lie side by side in the output, behind that of rows. */
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
+    int64_t count = 0;
     for (int64_t place = 0; place < output->sizes.count; ++place) {
         int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
         if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
@@ -25766,6 +25767,19 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
             break;
         }
         run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+        count = dmlops_add(count, 1);
+    }
+    return count;
+}
+
+/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis) {
+    int64_t run = 1;
+    for (int64_t each_1 = dmlops_clip(dmlops_subtract(output->sizes.count, dmlops_plan_merged_last(planning, output,
+        row_axis)), output->sizes.count); each_1 < output->sizes.count; ++each_1) {
+        const int64_t size = output->sizes.items[each_1];
+        run = dmlops_multiply(run, size);
     }
     return run;
 }
@@ -27119,23 +27133,6 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* pl
     made_6.wave_columns = 64;
     made_6.ahead = 1;
     return made_6;
-}
-
-/* How many of the last dimensions lie side by side in the output, behind that of rows. */
-DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis) {
-    int64_t run = 1;
-    int64_t count = 0;
-    for (int64_t place = 0; place < output->sizes.count; ++place) {
-        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
-        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
-            break;
-        }
-        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
-        count = dmlops_add(count, 1);
-    }
-    return count;
 }
 
 /* How many tiles of that size there are. */

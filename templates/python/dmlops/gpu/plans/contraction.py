@@ -190,14 +190,23 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
     return Side(padded(steps), step, 0, is_along, vector)
 
 
-def side_by_side(output: Tensor, row_axis: int) -> int:
-    """How many elements lie side by side in the output, as loops over its last dimensions reach them."""
-    run = 1
+def merged_last(output: Tensor, row_axis: int) -> int:
+    """How many of the last dimensions lie side by side in the output, behind that of rows."""
+    run, count = 1, 0
     for place in range(len(output.sizes)):
         axis = len(output.sizes) - 1 - place
         if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
             break
         run *= output.sizes[axis]
+        count += 1
+    return count
+
+
+def side_by_side(output: Tensor, row_axis: int) -> int:
+    """How many elements lie side by side in the output, as loops over its last dimensions reach them."""
+    run = 1
+    for size in output.sizes[len(output.sizes) - merged_last(output, row_axis) :]:
+        run *= size
     return run
 
 

@@ -24,6 +24,7 @@ from .contraction import (
     first_of,
     is_bordered,
     matrices_of,
+    merged_last,
     plan_contraction,
     stored_at_once,
     window_words,
@@ -118,18 +119,6 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     if found.depth <= SHORT or tiles_of(found, 128, 256) < BUSY:
         return UnitTile(128, 128, 32, 64, 32, 1)
     return UnitTile(128, 256, 32, 32, 64, 1)
-
-
-def merged_last(output: Tensor, row_axis: int) -> int:
-    """How many of the last dimensions lie side by side in the output, behind that of rows."""
-    run, count = 1, 0
-    for place in range(len(output.sizes)):
-        axis = len(output.sizes) - 1 - place
-        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
-            break
-        run *= output.sizes[axis]
-        count += 1
-    return count
 
 
 def tiles_of(found: Matrices, rows: int, columns: int) -> int:
