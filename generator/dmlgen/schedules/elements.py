@@ -51,12 +51,6 @@ class InElements:
     def stored(self, output: ir.Tensor, value: ir.Expr) -> ir.Expr:
         """The value of an output: an element of it, or a truth value."""
         found = self.of(value)
-        if (
-            isinstance(found, ir.Call)
-            and found.function == "int"
-            and found.arguments[0].type != self.type(output)
-        ):
-            raise Unfit  # of a negative one, a type without a sign keeps the low bits, and is not 0
         stored = found if found.type == ir.BOOL else self._settled(found, self.type(output))
         if any(isinstance(node, ir.Call) and node.function in _OF_NO_TYPE for node in ir.walk(stored)):
             raise Unfit
@@ -232,8 +226,12 @@ class InElements:
             case ir.Number(value=value):
                 whole = ir.Number(int(value), ir.INT) if value == int(value) else node
                 return ir.Call("element", (whole,), type_)
-            case ir.Call("float" | "int", (number,)):
-                return number if number.type == type_ else ir.Call("convert", (number, tensor), type_)
+            case ir.Call("float" | "int", (number,)) if number.type == type_:
+                return number
+            case ir.Call("int"):
+                raise Unfit  # an element has fewer bits: what it cannot hold would become its own limit
+            case ir.Call("float", (number,)):
+                return ir.Call("convert", (number, tensor), type_)
             case ir.Call("difference", arguments):
                 return ir.Call("difference", (*arguments, tensor), type_)
             case ir.Call("divide_exactly", (left, right)):
