@@ -13,7 +13,7 @@ from dmlgen.analysis.reads import recurrence_faults
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
-from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature
+from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
 from dmlgen.expr.defined import entries_of, is_told, walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
@@ -222,6 +222,8 @@ def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) ->
                 yield f"{name} is an output, and those are never read"
             case ir.Load(tensor=ir.Tensor(name=name, index=index)) if not isinstance(index, ir.Number | None):
                 yield f"which of {name} is read must be a written number"
+            case ir.Index(sequence=ir.ListOf(), index=index) if varies(index):
+                yield "which entry of a list is taken differs from element to element"
             case ir.Call(function="power_of_two" | "bits" | "signed" as name):
                 yield f"{name}() is a function of rules, which definitions have not"
             case ir.Call(function="joined") if part is not value or not is_output:

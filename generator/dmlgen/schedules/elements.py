@@ -80,6 +80,8 @@ class InElements:
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
                 branches = self._alike(self.of(then, rounded), self.of(otherwise, rounded))
                 return ir.Conditional(self.of(test), *branches)
+            case ir.Binary(op="//" | "%", right=right) if ir.varies(right) and BOUNDS.value(right)[0] < 1:
+                raise Unfit  # by 0 it is 0, of which shaders of schedules know nothing
             case ir.Binary(op=op, left=left, right=right):
                 a, b = self._alike(self.of(left, rounded), self.of(right, rounded))
                 if node.type == ir.INT and a.type != ir.INT:
@@ -201,8 +203,10 @@ class InElements:
         if len(types) > 1:
             raise Unfit
         for element in types:
-            for place in places:
-                given[place] = self._settled(given[place], element)
+            for place, argument in enumerate(given):
+                written = function.arguments[place] == "any" and isinstance(argument, ir.Number)
+                if place in places or written:
+                    given[place] = self._settled(argument, element)
             result = element if function.result == "element" else node.type
             return ir.Call(node.function, tuple(given), result)
         if node.type != ir.FLOAT or ir.varies(node):
