@@ -7120,7 +7120,7 @@ static inline int dmlops_sound(
     if ((int64_t)tensor->DimensionCount < 1) {
         return 0;
     }
-    if ((int64_t)tensor->DimensionCount > 8 /* DML_TENSOR_DIMENSION_COUNT_MAX1 */) {
+    if (0) {
         return 0;
     }
     /* DML-TENSOR-sizes */
