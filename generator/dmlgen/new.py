@@ -194,6 +194,7 @@ def _draft(
         contraction=None,
         sliding=None,
         attention=None,
+        sums=(),
         rows=None,
         examples=(),
         data=(),

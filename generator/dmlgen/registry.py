@@ -21,7 +21,7 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.text import NO_TEXT, Message, Text
 
 if TYPE_CHECKING:
-    from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule, Sliding
+    from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule, Sliding, Sums
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -474,6 +474,7 @@ class Operator:
     sliding: Sliding | None  # another one
     attention: Attention | None  # the same for an intermediate tensor
     rows: Rows | None  # the same for all outputs
+    sums: tuple[Sums, ...]  # the same for intermediate tensors, some of them in some cases only
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -733,6 +734,7 @@ class Registry:
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
         none: dict[str, Any] = dict.fromkeys(("schedule", "contraction", "sliding", "attention", "rows"))
+        none["sums"] = ()
         plain = (replace(one, **none) if one.defines is not None else one for one in self.operators)
         return replace(self, operators=tuple(plain))
 

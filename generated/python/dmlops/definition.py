@@ -765,6 +765,27 @@ class Attention(NamedTuple):
     told: Sequence[str]
 
 
+class Sums(NamedTuple):
+    """Pass `number` of a shader works out intermediate tensors, `targets`, from sums of products.
+
+    `tensors`, `weights` among them, and the intermediate tensors `kept` are what products are made of, and
+    `reads` all intermediate tensors that it reads. An element takes so many `sums`, with so many `factors`
+    beside the weights. Weights depend on dimensions `rows` of the targets, factors on `columns`. The
+    evaluation knows which of these passes apply, as "sums.apply".
+    """
+
+    number: int
+    targets: Sequence[str]
+    reads: Sequence[str]
+    weights: str
+    tensors: Sequence[str]
+    kept: Sequence[str]
+    sums: int
+    factors: int
+    rows: Sequence[int]
+    columns: Sequence[int]
+
+
 class Rows(NamedTuple):
     """Pass `number` of a shader works out all outputs by rows of a tensor: those as large as it, `each`, and
     those with an entry for each row. The evaluation knows along which dimensions rows run, as "rows.reduced".
@@ -788,7 +809,7 @@ class Shader:
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
     that they are; `fused` is the member with activations, `activations` the operators that it may name;
     `sliding` and `contracted` are faster ways to an output than the passes; `attention` is one of these.
-    `rows` is a faster way to all outputs.
+    `rows` is a faster way to all outputs; `sums` are faster ways to intermediate tensors.
     """
 
     tensors: Mapping[str, str]
@@ -807,6 +828,7 @@ class Shader:
     contracted: Contracted | None = None
     attention: Attention | None = None
     rows: Rows | None = None
+    sums: tuple[Sums, ...] = ()
 
 
 @dataclass(frozen=True)

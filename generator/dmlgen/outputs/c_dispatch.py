@@ -15,6 +15,7 @@ from dmlgen.outputs.compute import bits, is_aligned, limited, moves
 from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
+from dmlgen.outputs.hlsl_definition.sums import sums_apply
 from dmlgen.outputs.render import c_string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.functions import declarations, definition, head, wrapped
@@ -70,6 +71,7 @@ class StaticView:
     contracted: str
     attention: str
     rows: str
+    sums: tuple[str, ...]
     macros: tuple[str, ...]
 
 
@@ -513,6 +515,7 @@ def _static(shader: DefinitionShader) -> StaticView:
         contracted=_contracted(shader),
         attention=_attention(shader),
         rows=_rows(shader),
+        sums=_sums(shader),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
@@ -555,6 +558,26 @@ def _rows(shader: DefinitionShader) -> str:
     each, of_rows = ([tensor for tensor, _ in written] for written in (rows.each, rows.of_rows))
     bits = (sum(1 << tensors.index(tensor) for tensor in names) for names in (rows.read, each, of_rows))
     return _entry(rows.number, tensors.index(rows.source), *bits, tensors.index(each[0]))
+
+
+def _sums(shader: DefinitionShader) -> tuple[str, ...]:
+    """The passes of sums, as records."""
+    kept, tensors = [one.member for one in shader.kept], list(shader.tensors)
+    return tuple(
+        _entry(
+            one.number,
+            sum(1 << kept.index(name) for name in one.targets),
+            sum(1 << kept.index(name) for name in one.reads),
+            tensors.index(one.weights),
+            sum(1 << tensors.index(tensor) for tensor in one.tensors),
+            sum(1 << kept.index(tensor.member) for tensor in one.kept),
+            len(one.sums),
+            len(one.factors),
+            sum(1 << d for d in one.rows),
+            sum(1 << d for d in one.columns),
+        )
+        for one in shader.sums
+    )
 
 
 def _entry(*fields: str | int) -> str:
@@ -649,6 +672,8 @@ class _DispatchPrinter(CPrinter):
             roles |= {f"factors.{name}": node for name, node in shader.contracted.told.items()}
         if shader.rows is not None:
             roles["reduced"] = shader.rows.reduced
+        if shader.sums:
+            roles["sums"] = sums_apply(shader.sums)
         for name, node in roles.items():
             self.tell_role(name, ListOf(INT, 8) if node.type == ir.INTS else INT, inlined(node))
 

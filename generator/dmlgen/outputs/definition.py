@@ -18,6 +18,7 @@ from dmlgen.expr.printer import ATOM, SUM, Printer
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
+from dmlgen.outputs.hlsl_definition.sums import sums_apply
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
@@ -119,6 +120,8 @@ def _view(operator: Operator, shader: DefinitionShader) -> DefinitionView:
         nodes |= {f"contraction.{name}": node for name, node in shader.contracted.told.items()}
     if shader.rows is not None:
         nodes["rows.reduced"] = shader.rows.reduced
+    if shader.sums:
+        nodes["sums.apply"] = sums_apply(shader.sums)
     known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
     return DefinitionView(
         operator=operator,

@@ -35,7 +35,7 @@ from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, check_counts
-from dmlgen.schedules import attention, contraction, rows, schedule_of, sliding
+from dmlgen.schedules import attention, contraction, rows, schedule_of, sliding, sums
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import (
     Attention,
@@ -43,6 +43,7 @@ from dmlgen.schedules.schedule import (
     Rows,
     Schedule,
     Sliding,
+    Sums,
     schedule_of_algorithm,
 )
 from dmlgen.source import Node, Scalar
@@ -98,6 +99,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         sliding=computed.sliding,
         attention=computed.attention,
         rows=computed.rows,
+        sums=computed.sums,
         examples=tuple(filter(None, examples)),
         data=tuple(filter(None, data)),
         errata=tuple(map(erratum, node.errata)),
@@ -205,6 +207,7 @@ class _Computed(NamedTuple):
     sliding: Sliding | None = None
     attention: Attention | None = None
     rows: Rows | None = None
+    sums: tuple[Sums, ...] = ()
 
 
 def _computed(
@@ -235,6 +238,7 @@ def _computed(
         sliding=sliding.recognise(defines, described),
         attention=attention.recognise(defines, described),
         rows=rows.recognise(defines, described),
+        sums=sums.recognise(defines, described),
     )
 
 

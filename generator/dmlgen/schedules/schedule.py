@@ -154,6 +154,37 @@ class Attention:
 
 
 @dataclass(frozen=True)
+class Sum:
+    """A sum of products, the local `name`: of factor number `factor` and the weights from `place` on."""
+
+    name: str
+    factor: int
+    place: tuple[ir.Expr, ...]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A faster way to intermediate tensors that are written together: groups of threads share their sums of
+    products (`schedules`).
+
+    It is one where `when` holds. `values` are those of the tensors at `at`, by name, made of `sums`. Products
+    are of an element of `weights` and of one of `factors`, each of which is a product of reads. Coordinates
+    of all of them end with the number of the product. Weights depend on dimensions `rows` of what is written
+    and not on `columns`, factors the other way round; both may depend on the rest of its `rank`.
+    """
+
+    when: ir.Expr
+    values: tuple[tuple[str, ir.Expr], ...]
+    along: bool
+    weights: str
+    factors: tuple[tuple[ir.Load | ir.Entry, ...], ...]
+    sums: tuple[Sum, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    rank: int
+
+
+@dataclass(frozen=True)
 class Statistic:
     """A number of each row, `name`: `value` of sums over it, the locals `total0` and so on, of statistics
     before it, and of elements at the row's own coordinate, locals such as `ScaleTensorOfRow`. What is summed

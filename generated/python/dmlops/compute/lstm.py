@@ -25,6 +25,7 @@ from ..definition import (
     Rows,
     Shader,
     Slid,
+    Sums,
     box,
     choose,
     clamp,
@@ -211,6 +212,7 @@ def define(e: Evaluation) -> None:
         "gateCount": lambda: (gate_count(), hidden_size()),
         "number3": lambda: (3, hidden_size()),
         "sequenceLength2": lambda: (sequence_length(),),
+        "number4": lambda: (4, entry(desc.RecurrenceTensor.Sizes, 3)),
         "inputSize": lambda: input_size(),
         "sequenceLength": lambda: sequence_length(),
         "coupleInputForget": lambda: desc.CoupleInputForget,
@@ -219,6 +221,7 @@ def define(e: Evaluation) -> None:
         "useClipThreshold": lambda: desc.UseClipThreshold,
         "clipThreshold": lambda: e.as_single(f.single(desc.ClipThreshold)),
         "functionCount": lambda: function_count(),
+        "sums.apply": lambda: (1 if True else 0, 1 if True else 0),
     }
 
 
@@ -248,12 +251,28 @@ SHADER = Shader(
         Pass(('OutputSingleTensor',), ('Hidden',)),
         Pass(('OutputCellSingleTensor',), ('Cell',)),
     ),
+    sums=(
+        Sums(5, ['Fed'], [], "WeightTensor", ['WeightTensor', 'InputTensor'], [], 1, 1, [1, 3], [0, 2]),
+        Sums(
+            6,
+            ['Cell', 'Hidden'],
+            ['Cell', 'Fed', 'Hidden'],
+            "RecurrenceTensor",
+            ['RecurrenceTensor'],
+            ['Hidden'],
+            4,
+            1,
+            [3],
+            [2],
+        ),
+    ),
     lists=(
         ("ints", "number", "NUMBER"),
         ("ints", "number2", "NUMBER2"),
         ("ints", "gateCount", "GATE_COUNT"),
         ("ints", "number3", "NUMBER3"),
         ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
+        ("ints", "number4", "NUMBER4"),
     ),
     elements=(
     ),

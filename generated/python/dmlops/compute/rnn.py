@@ -24,6 +24,7 @@ from ..definition import (
     Rows,
     Shader,
     Slid,
+    Sums,
     box,
     choose,
     clamp,
@@ -161,11 +162,13 @@ def define(e: Evaluation) -> None:
         "number2": lambda: (0,),
         "gateCount": lambda: (gate_count(), hidden_size()),
         "sequenceLength2": lambda: (sequence_length(),),
+        "number3": lambda: (1, entry(desc.RecurrenceTensor.Sizes, 3)),
         "inputSize": lambda: input_size(),
         "sequenceLength": lambda: sequence_length(),
         "isBackward": lambda: desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
         "hiddenSize": lambda: hidden_size(),
         "functionCount": lambda: function_count(),
+        "sums.apply": lambda: (1 if True else 0, 1 if True else 0),
     }
 
 
@@ -190,11 +193,27 @@ SHADER = Shader(
         Pass(('OutputSequenceTensor',), ('Hidden',)),
         Pass(('OutputSingleTensor',), ('Hidden',)),
     ),
+    sums=(
+        Sums(4, ['Fed'], [], "WeightTensor", ['WeightTensor', 'InputTensor'], [], 1, 1, [1, 3], [0, 2]),
+        Sums(
+            5,
+            ['Hidden'],
+            ['Fed', 'Hidden'],
+            "RecurrenceTensor",
+            ['RecurrenceTensor'],
+            ['Hidden'],
+            1,
+            1,
+            [3],
+            [2],
+        ),
+    ),
     lists=(
         ("ints", "number", "NUMBER"),
         ("ints", "number2", "NUMBER2"),
         ("ints", "gateCount", "GATE_COUNT"),
         ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
+        ("ints", "number3", "NUMBER3"),
     ),
     elements=(
     ),

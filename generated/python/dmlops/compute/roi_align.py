@@ -24,6 +24,7 @@ from ..definition import (
     Rows,
     Shader,
     Slid,
+    Sums,
     box,
     choose,
     clamp,

@@ -25,6 +25,7 @@ from ..definition import (
     Rows,
     Shader,
     Slid,
+    Sums,
     box,
     choose,
     clamp,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.expr.defined import walk_through
 from dmlgen.outputs.compute import works_on_bits
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
@@ -17,6 +16,7 @@ from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import RowsPass, rows_pass
+from dmlgen.outputs.hlsl_definition.sums import SumsPass, sums_passes
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.render import Templates
@@ -27,6 +27,7 @@ from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
 from dmlgen.schedules.schedule import Attention, Contraction
+from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
@@ -159,6 +160,7 @@ class DefinitionShader:
     sliding: SlidingPass | None
     contracted: ContractedPass | None
     rows: RowsPass | None
+    sums: tuple[SumsPass, ...]
     known_lists: tuple[Known, ...]
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
@@ -260,11 +262,14 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     defines = operator.defines
     assert defines is not None
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
-    passes = [_pass(printer, operator, tensors) for tensors in _in_step(operator, defines.tensors)]
+    alone = None if operator.attention is None else operator.attention.target
+    passes = [_pass(printer, operator, tensors) for tensors in in_step(defines.tensors, alone)]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
-    sliding = _sliding(printer, operator, len(passes))
-    contracted = _contracted(printer, operator, len(passes) + (sliding is not None))
-    rows = None if operator.rows is None else rows_pass(printer, operator.rows, len(passes))
+    sums = sums_passes(printer, operator.sums, len(passes))
+    further = len(passes) + len(sums)
+    sliding = _sliding(printer, operator, further)
+    contracted = _contracted(printer, operator, further + (sliding is not None))
+    rows = None if operator.rows is None else rows_pass(printer, operator.rows, further)
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
     called = printer.called.union(*(one.functions for one in activations))
@@ -284,6 +289,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         sliding=sliding,
         contracted=contracted,
         rows=rows,
+        sums=sums,
         known_lists=printer.constants.known("ints", "floats"),
         known_elements=printer.constants.known("element"),
         known_scalars=printer.constants.known("int", "float"),
@@ -320,42 +326,6 @@ def _taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str,
     operations = [node for whole in defines.whole for node in ir.walk(whole) if works_on_bits(node)]
     outputs = [name for name, value in defines.outputs.items() if value in operations]
     return (*tensors_read(operator, operations), *outputs)
-
-
-def _in_step(operator: Operator, tensors: Iterable[Intermediate]) -> list[list[Intermediate]]:
-    """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's."""
-    alone = None if operator.attention is None else operator.attention.target
-    passes: list[list[Intermediate]] = []
-    for tensor in tensors:
-        apart = passes and alone in (tensor.name, passes[-1][0].name)
-        if passes and not apart and _goes_with(tensor, passes[-1]):
-            passes[-1].append(tensor)
-        else:
-            passes.append([tensor])
-    return passes
-
-
-def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
-    """Whether a thread can work out an element right after those of others at the same coordinate."""
-    alike = all(
-        (one.sizes, one.along, keyed(one)) == (tensor.sizes, tensor.along, None) for one in (tensor, *others)
-    )
-    names = {one.name for one in others}
-    return alike and all(
-        part.coordinate == AT or (tensor.along and _is_earlier(part.coordinate))
-        for part in walk_through(tensor.value)
-        if isinstance(part, ir.Entry) and part.tensor in names
-    )
-
-
-def _is_earlier(coordinate: ir.Expr) -> bool:
-    """Whether a coordinate is one of an earlier step: it begins with at[0] less a number."""
-    match coordinate:
-        case ir.Binary(op="+", left=left):
-            return _is_earlier(left)
-        case ir.ListOf((ir.Binary("-", ir.Index(ir.Local("at"), ir.Number(0)), ir.Number(steps)), *_)):
-            return steps > 0
-    return False
 
 
 def _pass(printer: ShaderPrinter, operator: Operator, tensors: list[Intermediate]) -> Pass:

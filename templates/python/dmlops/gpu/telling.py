@@ -18,7 +18,7 @@ from ..computations.map import Uniforms
 from ..computations.reduce import Reduce as ReduceComputation
 from ..computations.scatter import Scatter as ScatterComputation
 from ..coordinates import Coordinates
-from ..definition import Defined, Evaluation, Shader
+from ..definition import Defined, Evaluation, Shader, Sums
 from ..description import Description
 from ..elements import stored
 from ..enums import OperatorType, TensorDataType
@@ -58,6 +58,7 @@ from .plans.rows import plan_rows
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.sliding import plan_sliding
+from .plans.sums import SumsPass
 from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
 from .plans.top_k import TopK, plan_top_k
 
@@ -364,6 +365,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
         _factors(known),
         _sliding(known),
         known.get("rows.reduced", ()),
+        known.get("sums.apply", ()),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -447,6 +449,7 @@ def _static(operator: str) -> DefinitionShader:
             sum(1 << tensors.index(name) for name in shader.attention.told),
         ),
         _rows(shader, tensors),
+        [_sums(one, kept, tensors) for one in shader.sums],
     )
 
 
@@ -466,6 +469,26 @@ def _rows(shader: Shader, tensors: Sequence[str]) -> RowsPass:
         bits(rows.each),
         bits(rows.of_rows),
         tensors.index(rows.each[0]),
+    )
+
+
+def _sums(one: Sums, kept: Sequence[str], tensors: Sequence[str]) -> SumsPass:
+    """A pass of sums."""
+
+    def bits(names: Sequence[str], of: Sequence[str]) -> int:
+        return sum(1 << of.index(name) for name in names)
+
+    return SumsPass(
+        one.number,
+        bits(one.targets, kept),
+        bits(one.reads, kept),
+        tensors.index(one.weights),
+        bits(one.tensors, tensors),
+        bits(one.kept, kept),
+        one.sums,
+        one.factors,
+        sum(1 << d for d in one.rows),
+        sum(1 << d for d in one.columns),
     )
 
 

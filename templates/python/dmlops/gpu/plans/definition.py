@@ -23,6 +23,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
+from .sums import SumsPass, at_once, define_sums, is_worth_sharing
 from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
 from .types import define_tensor, define_type
 
@@ -65,6 +66,9 @@ class Pass(NamedTuple):
     box_tensor: int
 
 
+Passes = Annotated[list[Pass], 32]
+
+
 class ContractedPass(NamedTuple):
     """Pass `number` of the shader, or NONE, works out an output from sums of products; the next one adds up
     sums that were left in parts. Factors and output are tensors by number."""
@@ -100,7 +104,7 @@ class RowsPass(NamedTuple):
 
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
-    and of numbers that bound lists, and faster ways to the output."""
+    and of numbers that bound lists, and faster ways to outputs and intermediate tensors."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
@@ -112,6 +116,7 @@ class DefinitionShader(NamedTuple):
     contracted: ContractedPass
     attention: AttentionPass
     rows: RowsPass
+    sums: Sequence[SumsPass]
 
 
 class Listed(NamedTuple):
@@ -189,7 +194,7 @@ class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
     are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
-    is empty where they have no statistics."""
+    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0."""
 
     is_double: bool
     tensors: Tensors
@@ -202,6 +207,7 @@ class Definition(NamedTuple):
     factors: Factors
     sliding: Sliding
     reduced: Sizes
+    sums: Sizes
 
 
 class DefinitionParams(NamedTuple):
@@ -407,6 +413,36 @@ def tell_known(
     return Known(lists, fused.words, scalars)
 
 
+def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:
+    """The pass of sums that writes what a pass does, by its place among them, or NONE."""
+    if one.writes_kept:
+        sizes = at_once(told.kept_sizes[one.target], one.is_along)
+        for place, sums in enumerate(shader.sums):
+            applies = told.sums[place] == 1 and sums.writes | wanted == wanted
+            is_same = applies and sums.writes & one.writes != 0
+            if is_same and is_worth_sharing(sums, told.tensors, told.kept_sizes, sizes):
+                return place
+    return NONE
+
+
+def with_sums(told: Definition, shader: DefinitionShader, wanted: int) -> Passes:
+    """The passes that lead to outputs, those of sums in place of what they replace, one or several."""
+    passes: Passes = []
+    written = 0
+    for one in shader.passes:
+        if is_needed(told, one, wanted):
+            place = in_place_of(told, shader, one, wanted)
+            if place == NONE:
+                passes.append(one)
+            elif shader.sums[place].writes & written == 0:
+                sums = shader.sums[place]
+                written = written | sums.writes
+                passes.append(
+                    Pass(sums.number, True, one.target, sums.writes, 0, sums.reads, one.is_along, NONE, NONE)
+                )
+    return passes
+
+
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none where every output is absent."""
     out.begin()
@@ -414,7 +450,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         if tensor.is_present:
             check_span(out, tensor)
     wanted = needed(told, shader)
-    passes: Annotated[list[Pass], 32] = [one for one in shader.passes if is_needed(told, one, wanted)]
+    passes = with_sums(told, shader, wanted)
     if len(passes) == 0:
         return
     space = space_of(told, shader, wanted)
@@ -456,6 +492,10 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 if one.number == shader.attention.number:
                     threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
                     in_group = ATTENTION_THREADS
+                for sums in shader.sums:
+                    if one.number == sums.number:
+                        tile = define_sums(out, sums, told.tensors, at_once(shape, one.is_along))
+                        threads, in_group = tile.all_threads, tile.threads
                 groups = grid(out, threads, in_group, 1)
                 out.define("NUM_THREADS", in_group)
                 waits = one.reads & pending != 0
