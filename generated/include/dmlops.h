@@ -22714,6 +22714,7 @@ typedef struct dmlops_plan_SumsTile {
     int64_t columns;
     int64_t threadRows;
     int64_t threadColumns;
+    int64_t vector;
     int64_t fetches;
     int64_t threads;
     int64_t all_threads;
@@ -23527,6 +23528,22 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
+typedef struct dmlops_plan_SumsTile_32 {
+    int64_t count;
+    dmlops_plan_SumsTile items[32];
+} dmlops_plan_SumsTile_32;
+
+DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
     dmlops_plan_int_8 items[4];
@@ -23998,9 +24015,8 @@ DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const 
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_int_8* sizes, int64_t depth, int64_t vector);
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -24032,6 +24048,8 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
@@ -24544,9 +24562,12 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
     return is_whole ? 4 : 1;
 }
 
-/* What suits these sizes: all columns up to 32, and as many rows as leave enough groups. */
+/* What suits the sizes of what is written at once: all columns up to 32, and as many rows as leave enough groups. */
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_int_8* sizes, int64_t depth, int64_t vector) {
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes) {
+    dmlops_plan_Tensor weights = tensors->items[dmlops_item(planning, one->weights, tensors->count)];
+    int64_t depth = weights.sizes.items[dmlops_item(planning, -1, weights.sizes.count)];
+    int64_t vector = dmlops_plan_weights_vector(planning, &weights);
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
@@ -24583,26 +24604,21 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planni
     made_1.columns = in_group;
     made_1.threadRows = thread_rows;
     made_1.threadColumns = thread_columns;
+    made_1.vector = vector;
     made_1.fetches = fetches;
     made_1.threads = threads;
     made_1.all_threads = dmlops_plan_times(planning, groups, threads);
     return made_1;
 }
 
-/* The macros of the pass, and what its groups work out. `sizes` are those of what is written at once. */
-DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes) {
-    dmlops_plan_Tensor weights = tensors->items[dmlops_item(planning, one->weights, tensors->count)];
-    int64_t vector = dmlops_plan_weights_vector(planning, &weights);
-    dmlops_plan_SumsTile tile = dmlops_plan_sums_tile(planning, one, sizes, weights.sizes.items[dmlops_item(planning,
-        -1, weights.sizes.count)], vector);
-    dmlops_out_define(planning, "", "SUM_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "SUM_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
-    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "WEIGHTS_VECTOR", vector);
-    dmlops_out_define(planning, "", "FETCHES", tile.fetches);
-    return tile;
+/* The macros of a pass of sums. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile) {
+    dmlops_out_define(planning, "", "SUM_ROWS", tile->rows);
+    dmlops_out_define(planning, "", "SUM_COLUMNS", tile->columns);
+    dmlops_out_define(planning, "", "THREAD_ROWS", tile->threadRows);
+    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile->threadColumns);
+    dmlops_out_define(planning, "", "WEIGHTS_VECTOR", tile->vector);
+    dmlops_out_define(planning, "", "FETCHES", tile->fetches);
 }
 
 /* The type of an element in a buffer; of a whole word where that holds several. */
@@ -24978,6 +24994,30 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
     return passes;
 }
 
+/* What groups work out in a pass of sums; nothing in any other. */
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one) {
+    for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
+        const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
+        if (sums->number == one->number) {
+            dmlops_plan_int_8 made_2 = dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning,
+                one->target, told->kept_sizes.count)], one->is_along);
+            dmlops_plan_SumsTile made_3 = dmlops_plan_sums_tile(planning, sums, &told->tensors, &made_2);
+            return made_3;
+        }
+    }
+    dmlops_plan_SumsTile made_4;
+    made_4.rows = 0;
+    made_4.columns = 0;
+    made_4.threadRows = 0;
+    made_4.threadColumns = 0;
+    made_4.vector = 0;
+    made_4.fetches = 0;
+    made_4.threads = 0;
+    made_4.all_threads = 0;
+    return made_4;
+}
+
 /* The dispatches; none where every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -25019,6 +25059,13 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_write(planning, &made_4);
     }
     dmlops_out_share(planning);
+    dmlops_plan_SumsTile_32 tiles;
+    tiles.count = 0;
+    for (int64_t each_5 = 0; each_5 < passes.count; ++each_5) {
+        const dmlops_plan_Pass* one = &passes.items[each_5];
+        dmlops_plan_SumsTile made_6 = dmlops_plan_shared_tile(planning, told, shader, one);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_6);
+    }
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
@@ -25041,53 +25088,49 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             return;
         }
         for (int64_t step = 0; step < steps; ++step) {
-            for (int64_t each_5 = dmlops_clip(place, passes.count); each_5 < dmlops_clip(end, passes.count); ++each_5) {
-                const dmlops_plan_Pass* one = &passes.items[each_5];
-                dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+            for (int64_t item = place; item < end; ++item) {
+                dmlops_plan_Pass one = passes.items[dmlops_item(planning, item, passes.count)];
+                dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, &one);
                 int64_t whole = dmlops_plan_element_count(planning, &shape);
                 if (whole >= INT64_C(2147483648)) {
                     dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
                     return;
                 }
-                int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0,
-                    shape.count)]) : whole;
+                int64_t count = one.is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)])
+                    : whole;
                 int64_t threads = count;
                 int64_t in_group = 64;
-                if (one->number == shader->attention.number) {
+                if (one.number == shader->attention.number) {
                     threads = dmlops_plan_define_attention(planning, &shader->attention, &told->tensors,
                         &told->kept_sizes, &shape);
                     in_group = 128;
                 }
-                for (int64_t each_6 = 0; each_6 < shader->sums.count; ++each_6) {
-                    const dmlops_plan_SumsPass* sums = &shader->sums.items[each_6];
-                    if (one->number == sums->number) {
-                        dmlops_plan_int_8 made_7 = dmlops_plan_at_once(planning, &shape, one->is_along);
-                        dmlops_plan_SumsTile tile = dmlops_plan_define_sums(planning, sums, &told->tensors, &made_7);
-                        threads = tile.all_threads;
-                        in_group = tile.threads;
-                    }
+                if (tiles.items[dmlops_item(planning, item, tiles.count)].threads > 0) {
+                    dmlops_plan_define_sums(planning, &tiles.items[dmlops_item(planning, item, tiles.count)]);
+                    threads = tiles.items[dmlops_item(planning, item, tiles.count)].all_threads;
+                    in_group = tiles.items[dmlops_item(planning, item, tiles.count)].threads;
                 }
                 dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
                 dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-                int waits = (one->reads & pending) != 0;
+                int waits = (one.reads & pending) != 0;
                 pending = waits ? 0 : pending;
-                pending = pending | one->writes;
-                dmlops_out_define(planning, "", "PASS", one->number);
+                pending = pending | one.writes;
+                dmlops_out_define(planning, "", "PASS", one.number);
                 dmlops_out_define(planning, "", "RANK", shape.count);
-                dmlops_plan_Loop_16 made_8;
-                made_8.count = 0;
-                for (int64_t each_9 = 0; each_9 < shape.count; ++each_9) {
-                    const int64_t size = shape.items[each_9];
-                    dmlops_plan_int_16 made_10;
-                    made_10.count = 0;
-                    dmlops_plan_Loop made_11;
-                    made_11.size = size;
-                    made_11.strides = made_10;
-                    dmlops_plan_Loop_16_insert(planning, &made_8, made_8.count, &made_11);
+                dmlops_plan_Loop_16 made_7;
+                made_7.count = 0;
+                for (int64_t each_8 = 0; each_8 < shape.count; ++each_8) {
+                    const int64_t size = shape.items[each_8];
+                    dmlops_plan_int_16 made_9;
+                    made_9.count = 0;
+                    dmlops_plan_Loop made_10;
+                    made_10.size = size;
+                    made_10.strides = made_9;
+                    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
                 }
-                dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &made_8);
+                dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
                 dmlops_plan_DefinitionParams params;
-                params.sizes = made_12;
+                params.sizes = made_11;
                 params.lists = known.lists;
                 params.activations = known.activations;
                 params.elements = told->elements;

@@ -25,7 +25,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .sums import SumsPass, at_once, define_sums, is_worth_sharing
+from .sums import SumsPass, SumsTile, at_once, define_sums, is_worth_sharing, sums_tile
 from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
 from .types import define_tensor, define_type
 
@@ -445,6 +445,14 @@ def with_sums(told: Definition, shader: DefinitionShader, wanted: int) -> Passes
     return passes
 
 
+def shared_tile(told: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
+    """What groups work out in a pass of sums; nothing in any other."""
+    for sums in shader.sums:
+        if sums.number == one.number:
+            return sums_tile(sums, told.tensors, at_once(told.kept_sizes[one.target], one.is_along))
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0)
+
+
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none where every output is absent."""
     out.begin()
@@ -470,6 +478,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         out.write(out.scratch(max(4 * space.words, 8), from_zeros))
     out.share()
 
+    tiles: Annotated[list[SumsTile], 32] = [shared_tile(told, shader, one) for one in passes]
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors that have been written since the last wait
@@ -484,7 +493,8 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
-            for one in passes[place:end]:
+            for item in range(place, end):
+                one = passes[item]
                 shape = box_of(told, one)
                 whole = element_count(shape)
                 if whole >= MAX_COUNT:
@@ -494,10 +504,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 if one.number == shader.attention.number:
                     threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
                     in_group = ATTENTION_THREADS
-                for sums in shader.sums:
-                    if one.number == sums.number:
-                        tile = define_sums(out, sums, told.tensors, at_once(shape, one.is_along))
-                        threads, in_group = tile.all_threads, tile.threads
+                if tiles[item].threads > 0:
+                    define_sums(out, tiles[item])
+                    threads, in_group = tiles[item].all_threads, tiles[item].threads
                 groups = grid(out, threads, in_group, 1)
                 out.define("NUM_THREADS", in_group)
                 waits = one.reads & pending != 0

@@ -42,13 +42,14 @@ class SumsPass(NamedTuple):
 
 
 class SumsTile(NamedTuple):
-    """What a group works out, what of this a thread does, and the vectors of weights that it reads ahead;
-    threads in a group, and in all."""
+    """What a group works out, what of this a thread does, the neighbouring weights that it reads at once, and
+    how often ahead; threads in a group, and in all."""
 
     rows: int
     columns: int
     threadRows: int
     threadColumns: int
+    vector: int
     fetches: int
     threads: int
     all_threads: int
@@ -91,8 +92,11 @@ def weights_vector(weights: Tensor) -> int:
     return 4 if is_whole else 1
 
 
-def sums_tile(one: SumsPass, sizes: Sizes, depth: int, vector: int) -> SumsTile:
-    """What suits these sizes: all columns up to 32, and as many rows as leave enough groups."""
+def sums_tile(one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
+    """What suits the sizes of what is written at once: all columns up to 32, and as many rows as leave enough
+    groups."""
+    weights = tensors[one.weights]
+    depth, vector = weights.sizes[-1], weights_vector(weights)
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     thread_columns = 1
@@ -120,19 +124,22 @@ def sums_tile(one: SumsPass, sizes: Sizes, depth: int, vector: int) -> SumsTile:
         fetches *= 2
     groups = times(ceil_div(rows, ROWS * thread_rows), across)
     return SumsTile(
-        ROWS * thread_rows, in_group, thread_rows, thread_columns, fetches, threads, times(groups, threads)
+        ROWS * thread_rows,
+        in_group,
+        thread_rows,
+        thread_columns,
+        vector,
+        fetches,
+        threads,
+        times(groups, threads),
     )
 
 
-def define_sums(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
-    """The macros of the pass, and what its groups work out. `sizes` are those of what is written at once."""
-    weights = tensors[one.weights]
-    vector = weights_vector(weights)
-    tile = sums_tile(one, sizes, weights.sizes[-1], vector)
+def define_sums(out: Planning, tile: SumsTile) -> None:
+    """The macros of a pass of sums."""
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
     out.define("THREAD_ROWS", tile.threadRows)
     out.define("THREAD_COLUMNS", tile.threadColumns)
-    out.define("WEIGHTS_VECTOR", vector)
+    out.define("WEIGHTS_VECTOR", tile.vector)
     out.define("FETCHES", tile.fetches)
-    return tile
