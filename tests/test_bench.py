@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
+
 from gpu_device import device
 
-__all__ = ["device"]  # a fixture
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+
+import tune  # noqa: E402
+
+__all__ = ["device"]  # a fixture
 
 
 def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None:
@@ -23,8 +29,33 @@ def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(results.read_text())
-    assert found["device"] == device.name and found["copy GB/s"] > 0
+    assert found["device"] == device.name and found["copy GB/s"] > 0 and found["operations/s"]["float32"] > 0
+    assert found["GB/s"]["gemm 64 float16"]["of the arithmetic"] > 0
     assert {"add 64 float16", "sum (0, 1) 64 float16", "gemm 64 float16"} <= set(found["GB/s"])
     assert all(one["shader"] > 0 for one in found["GB/s"].values())
     bars = ElementTree.parse(plot).getroot().iter("{http://www.w3.org/2000/svg}rect")
     assert len(list(bars)) == 1 + len(found["GB/s"])  # and the ground
+
+
+def test_numbers_are_tuned(tmp_path: Path, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two candidates are timed, and the line of their number alone says what was found."""
+    table, name = tmp_path / "tuning.py", "ELEMENTWISE_THREADS"
+    before = tune.TABLE.read_text(encoding="utf-8")
+    table.write_text(before, encoding="utf-8")
+    monkeypatch.setattr(tune, "TABLE", table)
+    monkeypatch.setattr(tune, "TRIALS", {name: ((128, 256), ("add 64 float32",))})
+    arguments = ["tune.py", str(tmp_path / "shaders"), "--device", device.name, "--write"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    tune.main()
+    after = table.read_text(encoding="utf-8")
+    changed = set(after.splitlines()) - set(before.splitlines())
+    (line,) = changed
+    assert re.fullmatch(rf"{name} = (128|256)  # {re.escape(device.name)}: (128|256) at \d\.\d\d", line)
+    assert len(list((tmp_path / "shaders").iterdir())) == 2
+
+
+def test_every_trial_is_of_a_number_of_the_table() -> None:
+    known = {case.name for case in tune.cases()}
+    for name, (candidates, cases) in tune.TRIALS.items():
+        assert getattr(tune.tuning, name) in candidates, name
+        assert known.issuperset(cases), name

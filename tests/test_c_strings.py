@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from c_runner import compiler
-from dmlgen.outputs.render import Templates, c_string, comment
+from dmlgen.literals import c_string
+from dmlgen.outputs.render import Templates, comment
 from dmlgen.text import Text
 
 NASTY = [

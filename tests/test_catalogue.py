@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,29 +10,15 @@ import pytest
 
 import dmlops
 from dmlgen.catalogue import ALGORITHMS, KINDS
-from dmlgen.diagnostics import SpecError
 from dmlgen.resolve import load_registry
 from schedule_cases import Variant
+from spoiled import SPECS, Spoil
 
-SPECS = Path(__file__).parent.parent / "specs"
 TOP = "operators/selection/top_k1.yaml"
 SCATTER = "operators/scatter/scatter_elements.yaml"
 ND = "operators/scatter/scatter_nd.yaml"
 NONZERO = "operators/selection/nonzero_coordinates.yaml"
 RANDOM = "operators/generator/random_generator.yaml"
-
-
-@dataclass(frozen=True)
-class Spoil:
-    """Replace `old` by `new` in `file`; a finding `code` stands at the text `at`, and says so."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    code: str
-    at: str
-    says: str = ""
 
 
 SPOILS = [
@@ -73,25 +57,7 @@ SPOILS = [
 
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
 def test_a_wrong_use_of_an_algorithm_is_a_positioned_finding(spoil: Spoil, tmp_path: Path) -> None:
-    specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    path = specs / spoil.file
-    path.parent.mkdir(parents=True)
-    before = (SPECS / spoil.file).read_text(encoding="utf-8")
-    start = before.index("compute:")
-    assert spoil.old in before[start:], "the text to spoil is no longer in the spec"
-    text = before[:start] + before[start:].replace(spoil.old, spoil.new, 1)
-    path.write_text(text, encoding="utf-8")
-
-    with pytest.raises(SpecError) as error:
-        load_registry(specs)
-
-    found = [finding for finding in error.value.findings if finding.code == spoil.code]
-    assert found, [str(finding) for finding in error.value.findings]
-    offset = text.index(spoil.at, start)
-    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-    assert str(found[0].position) == f"{path.as_posix()}:{line}:{column}"
-    assert spoil.says in f"{found[0].message} {found[0].suggestion}"
+    spoil.check(tmp_path)
 
 
 def test_every_algorithm_is_listed_on_the_page_and_used() -> None:

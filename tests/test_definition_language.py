@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from dmlgen.diagnostics import SpecError
 from dmlgen.lint import lint
 from dmlgen.resolve import load_registry
 from dmlgen.schedules.keyed import keyed
+from spoiled import SPECS, Spoil
 
-SPECS = Path(__file__).parent.parent / "specs"
 GEMM = "operators/matrix/gemm.yaml"
 AVERAGE = "operators/pooling/average_pooling.yaml"
 MAXIMUM = "operators/pooling/max_pooling2.yaml"
@@ -26,24 +24,6 @@ GATHER = "operators/gather/gather_elements.yaml"
 BITS = "operators/logical/element_wise_bit_not.yaml"
 CLIP = "operators/elementwise/element_wise_clip.yaml"
 WINDOW = "shared/definitions/window.yaml"
-
-
-@dataclass(frozen=True)
-class Spoil:
-    """Replace `old` by `new` in `file`; a finding `code` stands at the text `at` of the spoiled file.
-
-    The operator that is loaded is that of `file`, or `of` where that is a shared one; `says` is part of what
-    the finding says or suggests.
-    """
-
-    name: str
-    file: str
-    old: str
-    new: str
-    code: str
-    at: str
-    says: str = ""
-    of: str = ""
 
 
 SPOILS = [
@@ -104,27 +84,7 @@ SPOILS = [
 
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
 def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Path) -> None:
-    specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    operator = spoil.of or spoil.file
-    (specs / operator).parent.mkdir(parents=True)
-    shutil.copy(SPECS / operator, specs / operator)
-    path = specs / spoil.file
-    before = path.read_text(encoding="utf-8")
-    start = before.index("compute:") if "compute:" in before else 0
-    assert spoil.old in before[start:], "the text to spoil is no longer in the spec"
-    text = before[:start] + before[start:].replace(spoil.old, spoil.new, 1)
-    path.write_text(text, encoding="utf-8")
-
-    with pytest.raises(SpecError) as error:
-        load_registry(specs)
-
-    found = [finding for finding in error.value.findings if finding.code == spoil.code]
-    assert found, [str(finding) for finding in error.value.findings]
-    offset = text.index(spoil.at, start)
-    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-    assert str(found[0].position) == f"{path.as_posix()}:{line}:{column}"
-    assert spoil.says in f"{found[0].message} {found[0].suggestion}"
+    spoil.check(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans.gather import NUM_THREADS
+from dmlops.gpu.plans.tuning import GATHER_THREADS
 from gather_cases import OPERATORS
 
 VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size
@@ -43,13 +43,28 @@ def variants(operator: str) -> Iterator[dict[str, int]]:
     for element_size, index_size in itertools.product(VECTORS, INDEX_VECTORS):
         for vector, index_vector in itertools.product(VECTORS[element_size], INDEX_VECTORS[index_size]):
             for values in itertools.islice(turns, each if index_vector <= vector else 0):
-                yield {
+                tuples = {"BY_TUPLES": 0} if LOOKUPS[operator] > 1 else {}
+                yield tuples | {
                     "ELEMENT_SIZE": element_size,
                     "INDEX_SIZE": index_size,
                     "VECTOR": vector,
                     "INDEX_VECTOR": index_vector,
-                    "NUM_THREADS": NUM_THREADS,
+                    "NUM_THREADS": GATHER_THREADS,
                     **dict(zip(others, values, strict=True)),
+                }
+        for vector, index_vector in itertools.product(VECTORS[element_size], INDEX_VECTORS[index_size][1:]):
+            for lookups in range(index_vector, LOOKUPS[operator] + 1, index_vector):
+                yield {
+                    "ELEMENT_SIZE": element_size,
+                    "INDEX_SIZE": index_size,
+                    "INDEX_SIGNED": 1,
+                    "RANK": 2,
+                    "LOOKUPS": lookups,
+                    "VECTOR": vector,
+                    "INDEX_VECTOR": index_vector,
+                    "BY_TUPLES": 1,
+                    "UNROLL": 1,
+                    "NUM_THREADS": GATHER_THREADS,
                 }
 
 

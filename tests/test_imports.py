@@ -15,7 +15,7 @@ PACKAGES = {"dmlgen": ROOT / "generator/dmlgen", "dmlops": ROOT / "generated/pyt
 
 # Rooms of the generator, lowest first; a module imports from its own room and from those before it.
 LAYERS = (
-    "banner cache diagnostics progress project text",
+    "banner cache diagnostics literals progress project text",
     "memory source",
     "shape decode",
     "expr registry",

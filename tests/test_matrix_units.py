@@ -1,4 +1,4 @@
-"""Contractions by matrix units: which are planned, valid SPIR-V, results, and what a device must have."""
+"""Contractions and attention by matrix units: which are planned, valid SPIR-V, results, what devices need."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from dmlops.gpu.plans.matrix_units import UnitTile
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
 from test_hlsl import instructions, validate
-from test_schedules_contraction import convolution, filled, of, product
+from test_schedules_contraction import convolution, filled, of, product, spread
+from test_schedules_rows import attention
 
 __all__ = ["device"]  # a fixture
 
 UNITS = Capability.MATRIX_UNITS
-CAPABILITIES = {1, 9, 11, 22, 61, 4433, 5345, 6022}  # the last two are those of matrix units
+CAPABILITIES = {1, 9, 11, 22, 61, 62, 4433, 5345, 6022}  # the last two are those of matrix units
 MEMORY_MODEL = 14
 
 
@@ -71,8 +72,21 @@ WINDOWS = {
     "in parts": convolution(
         half(1, 128, 6, 6), half(36, 128, 3, 3), FusedActivation=dmlops.make.activation_tanh()
     ),
+    "backward": spread(half(2, 32, 9, 7), half(32, 20, 3, 3)),
+    "backward, in twos": spread(half(2, 32, 9, 7), half(32, 20, 4, 4), Strides=2),
+    "backward, groups, few channels": spread(
+        half(1, 12, 7, 6), half(12, 9, 3, 5), GroupCount=2, Strides=[2, 3], Dilations=[2, 1]
+    ),
+    "backward, in parts": spread(half(1, 128, 3, 2), half(128, 36, 4, 4), Strides=2),
 }
 CASES = {**PRODUCTS, **WINDOWS}
+ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
+    "one of each": (1, 1, 1, 1, 8, 8),
+    "odd counts, half a block": (2, 31, 33, 3, 24, 16),
+    "blocks of 16": (1, 33, 65, 2, 64, 64),
+    "wide": (1, 20, 70, 1, 16, 128),
+    "two blocks to a wave": (35, 70, 17, 4, 8, 24),
+}
 TILES = (
     UnitTile(128, 256, 32, 32, 64, 1), UnitTile(64, 128, 64, 32, 32, 2), UnitTile(128, 128, 32, 64, 32, 1),
 )  # fmt: skip
@@ -147,10 +161,10 @@ def test_group_memory_is_what_every_device_with_them_has() -> None:
             assert used <= detection.GROUP_MEMORY and int(made["NUM_THREADS"]) <= detection.LARGEST_GROUP
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *ATTENTIONS])
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
-    desc = CASES[name]
+    desc = CASES[name] if name in CASES else attention(ATTENTIONS[name], "FLOAT16")[0]
     for dispatch in gpu.planned(desc, UNITS).dispatches:
         code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines, "spirv", ["-WX"])
         validate(code, tmp_path, name)
@@ -215,10 +229,94 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
         check(device, WINDOWS[name], FilterTensor=np.nan)
 
 
+def attends(device: Any, desc: Any, arrays: dict[str, Any]) -> np.ndarray:
+    """What attention gives by matrix units, where the device has none taken apart: near the reference, and
+    twice the same."""
+    assert any("MATRIX_UNITS" in one.defines for one in gpu.planned(desc, UNITS).dispatches)
+    text_of = shader if UNITS in device.capabilities else lambda operator: taken_apart(shader(operator))
+    found, again = (run_in_guard_zones(device, desc, arrays, UNITS, text_of) for _ in range(2))
+    with np.errstate(all="ignore"):
+        expected = reference.run(desc, arrays)
+    for name, array in expected.items():
+        greatest = float(np.abs(array[np.isfinite(array)]).max(initial=0))
+        np.testing.assert_allclose(found[name], array, 2e-3, 2e-3 * greatest, err_msg=name)
+        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
+    return np.asarray(found["OutputTensor"])
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention_is_that_of_the_reference(name: str, device: Any) -> None:
+    attends(device, *attention(ATTENTIONS[name], "FLOAT16"))
+
+
+def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
+    for sizes, kind in (
+        ((1, 20, 70, 1, 64, 64), "FLOAT32"),
+        ((1, 20, 70, 1, 12, 64), "FLOAT16"),
+        ((1, 20, 70, 1, 64, 136), "FLOAT16"),
+    ):
+        work = gpu.planned(attention(sizes, kind)[0], UNITS)
+        assert not any("MATRIX_UNITS" in one.defines for one in work.dispatches)
+
+
+def test_attention_where_scores_keep_growing(device: Any) -> None:
+    """Each tile of keys has scores greater than all before it by more than halves have room for."""
+    desc, arrays = attention((1, 40, 160, 1, 16, 16), "FLOAT16")
+    arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
+    arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
+    attends(device, desc, arrays)
+    arrays["QueryTensor"][:, ::2] *= -1  # as many rows where the first ones are the greatest
+    attends(device, desc, arrays)
+
+
+def test_attention_with_masks(device: Any) -> None:
+    rng = np.random.default_rng(6)
+    dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
+    dense[1, 0, 3] = 0  # every key of a query
+    for mask, mask_type, filtered in (
+        (dense, "BOOLEAN", -8.0),
+        (dense, "BOOLEAN", -np.inf),
+        (np.array([[60, 33], [5, 33]], np.int32), "KEY_SEQUENCE_END_START", -1e4),
+    ):
+        attends(device, *attention((2, 37, 70, 2, 8, 8), "FLOAT16", mask, mask_type, filtered))
+
+
+def test_attention_with_infinities_and_nan(device: Any) -> None:
+    desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
+    arrays["ValueTensor"][0, 69, 2] = np.inf
+    arrays["ValueTensor"][0, 1, 11] = np.nan
+    arrays["KeyTensor"][0, 40, 3] = -np.inf
+    arrays["QueryTensor"][0, 2] = np.nan
+    found = attends(device, desc, arrays)
+    assert np.isfinite(found[0, 3:, 4:8]).any() and np.isfinite(found[0, :2, 12:]).all()
+
+
+def test_attention_does_not_see_what_nothing_wrote(device: Any) -> None:
+    """Present tensors hold NaN and infinities beyond the keys of this call; some queries share keys."""
+    batches, queries, heads, groups, depth, room = 2, 3, 4, 2, 8, 70
+    kept = half(batches, groups, room, depth)
+    whole, part = half(batches, queries, heads * depth), half(batches, queries, groups * depth)
+    desc = dmlops.MultiheadAttention1(
+        QueryTensor=whole, KeyTensor=part, ValueTensor=part, PastKeyTensor=kept, PastValueTensor=kept,
+        PastSequenceLengthsTensor=of("INT32", batches), OutputTensor=whole,
+        OutputPresentKeyTensor=kept, OutputPresentValueTensor=kept, Scale=0.3, MaskFilterValue=-1e4,
+        QueryHeadCount=heads, KeyValueHeadCount=groups, MaskType="NONE",
+    )  # fmt: skip
+    rng = np.random.default_rng(7)
+    names = ("QueryTensor", "KeyTensor", "ValueTensor", "PastKeyTensor", "PastValueTensor")
+    arrays = {name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(np.float16) for name in names}
+    arrays["PastSequenceLengthsTensor"] = np.array([0, 66], np.int32)
+    for name in ("PastKeyTensor", "PastValueTensor"):
+        arrays[name][0], arrays[name][1, :, 66:] = np.nan, np.inf
+    assert np.isfinite(attends(device, desc, arrays)).all()
+
+
 def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
     large = [product(half(size, size), half(size, size), None) for size in (1024, 2048, 4096)]
-    for desc in [*CASES.values(), *large]:
+    sizes = [*ATTENTIONS.values(), (8, 512, 512, 12, 64, 64)]
+    attending = [attention(one, "FLOAT16")[0] for one in sizes]
+    for desc in [*CASES.values(), *large, *attending]:
         for capabilities in (NO_CAPABILITIES, UNITS):
             assert library.plan(desc, capabilities) == expected(desc, capabilities), desc
 
@@ -260,12 +358,14 @@ class Pretended:
         waves.computeFullSubgroups = self._has("computeFullSubgroups")
 
     def vkGetPhysicalDeviceProperties2(self, physical: Any, properties: Any) -> None:
-        matrices, waves = self._chained(
+        matrices, waves, operations = self._chained(
             properties,
             "VkPhysicalDeviceCooperativeMatrixPropertiesKHR",
             "VkPhysicalDeviceSubgroupSizeControlProperties",
+            "VkPhysicalDeviceSubgroupProperties",
         )
-        compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        vote, compute = self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT, self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        operations.supportedOperations = vote * self._has("votes")
         matrices.cooperativeMatrixSupportedStages = compute * self._has("stages")
         waves.minSubgroupSize, waves.maxSubgroupSize = (8, 32) if self._has("waves of 32") else (64, 64)
         waves.requiredSubgroupSizeStages = compute
@@ -286,7 +386,7 @@ class Pretended:
     "lacking",
     [
         "nothing", "VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control", "cooperativeMatrix",
-        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "threads", "memory",
+        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "threads", "memory",
         "sums in single precision", "16 products",
     ],
 )  # fmt: skip

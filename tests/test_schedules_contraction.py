@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import dmlops
+from c_plans import Library, expected
+from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.definition import Evaluation
 from dmlops.gpu.plans import contraction
@@ -42,7 +44,7 @@ def told(one: Variant, desc: Any, name: str) -> Any:
     """What the planner is told."""
     evaluation = Evaluation(desc, {})
     module(one.registry).computation(desc).define(evaluation)
-    return evaluation.known[f"contraction.{name}"]()
+    return evaluation.known[f"told.factors.{name}"]()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def told(one: Variant, desc: Any, name: str) -> Any:
 def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, tmp_path: Path) -> None:
     """What the planner is told of the factors, computed by einsum, is what the definition says."""
     one = variant(tmp_path, output, kept)
-    found = one.operator.contraction
+    found = one.operator.form(Contraction)
     assert found is not None
     rng = np.random.default_rng(1)
     for turned in (False, True):
@@ -99,7 +101,7 @@ def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, 
 )  # fmt: skip
 def test_what_nearly_is_a_contraction_is_none(output: str, kept: str, tmp_path: Path) -> None:
     one = variant(tmp_path, output, kept)
-    assert one.operator.contraction is None
+    assert one.operator.form(Contraction) is None
     assert one.form is None
 
 
@@ -127,7 +129,7 @@ def convolved(tmp_path: Path, old: str, new: str) -> Variant:
     ids=["as it is", "turned round", "added otherwise", "without dilations"],
 )
 def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) -> None:
-    found = convolved(tmp_path, old, new).operator.contraction
+    found = convolved(tmp_path, old, new).operator.form(Contraction)
     assert found is not None and found.window is not None
     assert (found.left.tensor, found.right.tensor) == ("FilterTensor", "InputTensor")
 
@@ -138,16 +140,59 @@ def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) ->
         ("for k in range(inputs) if hits(w)", "for k in range(inputs) if hits(w) and w[0] != 1"),
         ("for k in range(inputs) if hits(w)", "for k in range(1, inputs) if hits(w)"),
         ('total: "sum(', 'total: "max('),
-        ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if"),
         ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w"),
-        ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w"),
     ],
-    ids=["with a gap", "without a channel", "greatest", "squares of places", "of three", "of squares"],
+    ids=["with a gap", "without a channel", "greatest", "of three"],
 )
 def test_what_nearly_is_a_window_of_sums_is_none(old: str, new: str, tmp_path: Path) -> None:
     one = convolved(tmp_path, old, new)
-    assert one.operator.contraction is None
+    assert one.operator.form(Contraction) is None
     assert one.form is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if"),
+        ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w"),
+    ],
+    ids=["squares of places", "of squares"],
+)
+def test_what_nearly_is_a_sum_is_none(old: str, new: str, tmp_path: Path) -> None:
+    """Backward convolutions are as they were."""
+    one = convolved(tmp_path, old, new)
+    assert not told(one, WINDOWS["whole places"], "applies")
+    assert told(one, SPREAD["in twos"], "applies")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("% Strides[d] == 0", "% Strides[d] == 1"),
+        ("% Strides[d] == 0", "% Dilations[d] == 0"),
+        ("// Strides[d] for", "// (Strides[d] + 1) for"),
+        ("all(spread_place(w)", "any(spread_place(w)"),
+        ("[source(k), channel[1]]", "[source(k), channel[0]]"),
+        ("[source(k), channel[1]]", "[at[1], channel[1]]"),
+    ],
+    ids=["remainder 1", "another divisor", "another quotient", "any", "the group", "not by channels"],
+)
+def test_what_nearly_is_a_quotient_is_none(old: str, new: str, tmp_path: Path) -> None:
+    """Forward convolutions are as they were."""
+    one = convolved(tmp_path, old, new)
+    assert not told(one, SPREAD["in twos"], "applies")
+    assert told(one, WINDOWS["whole places"], "applies")
+
+
+def test_forward_and_backward_are_one_contraction(tmp_path: Path) -> None:
+    one = convolved(tmp_path, "", "")
+    for desc, left, divisors in (
+        (WINDOWS["whole places"], [1, 4], [1, 1]),
+        (SPREAD["in twos"], [4, 1], [2, 2]),
+    ):
+        assert told(one, desc, "applies")
+        assert list(told(one, desc, "left")) == left
+        assert list(told(one, desc, "window.right_divisors")) == divisors
 
 
 def product(
@@ -182,9 +227,12 @@ CASES = {
 def convolution(data: TensorDesc, weights: TensorDesc, *, bias: bool = True, **members: Any) -> Any:
     dims = len(data.Sizes) - 2
     each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1, "OutputPadding": 0}
-    lists = {name: [members.pop(name, value)] * dims for name, value in each.items()}
+    given = {name: members.pop(name, value) for name, value in each.items()}
+    lists = {name: value if isinstance(value, list) else [value] * dims for name, value in given.items()}
     usual = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1, "DimensionCount": dims}
-    added = TensorDesc(data.DataType, (1, weights.Sizes[0]) + (1,) * dims) if bias else None
+    is_back = members.get("Direction") == "BACKWARD"
+    filters = weights.Sizes[1] * members.get("GroupCount", 1) if is_back else weights.Sizes[0]
+    added = TensorDesc(data.DataType, (1, filters) + (1,) * dims) if bias else None
     tensors = {"InputTensor": data, "FilterTensor": weights, "BiasTensor": added}
     return dmlops.Convolution(**tensors, **lists, **{**usual, **members}).infer()
 
@@ -209,19 +257,102 @@ WINDOWS = {
         FusedActivation=dmlops.make.activation_relu(),
     ),
     "in parts": convolution(of("FLOAT32", 1, 64, 6, 6), of("FLOAT32", 36, 64, 3, 3)),
+    "weights with gaps": convolution(
+        of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 18, 16, 3, 3, strides=(220, 13, 4, 1))
+    ),
 }  # fmt: skip
 
 
+def spread(data: TensorDesc, weights: TensorDesc, **members: Any) -> Any:
+    return convolution(data, weights, Direction="BACKWARD", **members)
+
+
+SPREAD = {
+    "in ones": spread(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 16, 20, 3, 3)),
+    "in twos": spread(of("FLOAT32", 2, 16, 6, 5), of("FLOAT32", 16, 18, 4, 4), Strides=2),
+    "beside each other": spread(
+        of("FLOAT32", 1, 16, 8, 8), of("FLOAT32", 16, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=0
+    ),
+    "larger, activated": spread(
+        of("FLOAT32", 2, 8, 6, 5), of("FLOAT32", 8, 20, 3, 3), Strides=2, OutputPadding=1,
+        FusedActivation=dmlops.make.activation_relu(),
+    ),
+    "halves, few channels, mirrored": spread(
+        of("FLOAT16", 1, 6, 11, 9), of("FLOAT16", 6, 5, 3, 5), Mode="CONVOLUTION", Strides=[2, 3], bias=False
+    ),
+    "groups, dilated, with gaps": spread(
+        of("FLOAT32", 2, 24, 7, 7, strides=(2000, 80, 11, 1)), of("FLOAT32", 24, 8, 3, 3),
+        GroupCount=2, Dilations=[2, 3], Strides=[2, 4],
+    ),
+    "line": spread(
+        of("FLOAT32", 3, 16, 50), of("FLOAT32", 16, 9, 7), Strides=3, StartPadding=2, EndPadding=1
+    ),
+    "three dimensions": spread(
+        of("FLOAT32", 1, 4, 5, 6, 7), of("FLOAT32", 4, 24, 2, 3, 3), Strides=[1, 2, 1]
+    ),
+    "phases without products": spread(
+        of("FLOAT32", 1, 16, 9, 9), of("FLOAT32", 16, 20, 2, 2), Strides=5, Dilations=2
+    ),
+    "in parts": spread(of("FLOAT32", 1, 128, 3, 3), of("FLOAT32", 128, 34, 4, 4), Strides=2),
+    "few rows": spread(of("FLOAT32", 1, 64, 9, 9), of("FLOAT32", 64, 3, 4, 4), Strides=2),
+    "channel by channel, in twos": spread(
+        of("FLOAT32", 2, 8, 9, 9), of("FLOAT32", 8, 1, 4, 4), GroupCount=8, Strides=2
+    ),
+    "cut on all sides": spread(
+        of("FLOAT32", 1, 16, 5, 7), of("FLOAT32", 16, 20, 5, 4), Strides=[3, 2], StartPadding=[4, 1],
+        EndPadding=[3, 3],
+    ),
+    "channel by channel": spread(of("FLOAT32", 2, 8, 9, 9), of("FLOAT32", 8, 1, 3, 3), GroupCount=8),
+    "two filters a channel": spread(
+        of("FLOAT32", 2, 8, 9, 9), of("FLOAT32", 8, 2, 3, 2), GroupCount=4, Mode="CONVOLUTION", Dilations=2
+    ),
+}  # fmt: skip
+
+
+def passes(desc: Any) -> list[Any]:
+    return [one.defines["PASS"] for one in gpu.planned(desc).dispatches]
+
+
 def test_which_windows_are_worth_a_tile() -> None:
-    passes = {name: gpu.planned(desc).dispatches[0].defines["PASS"] for name, desc in WINDOWS.items()}
     assert all(desc.validate("6.4") == [] for desc in WINDOWS.values())
-    assert passes == {name: 1 if name.startswith("channel") else 2 for name in WINDOWS}
-    assert len(gpu.planned(WINDOWS["in parts"]).dispatches) == 2
-    back = convolution(
-        of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 16, 20, 3, 3), Direction="BACKWARD", bias=False
+    found = {name: passes(desc) for name, desc in WINDOWS.items()}
+    others = {"channel by channel, activated": [1], "in parts": [2, 3], "weights with gaps": [5, 2]}
+    assert found == {name: others.get(name, [2]) for name in WINDOWS}
+
+
+def test_weights_are_put_in_order_where_that_pays() -> None:
+    large = convolution(of("FLOAT32", 32, 64, 56, 56), of("FLOAT32", 64, 64, 3, 3))
+    one_place = convolution(
+        of("FLOAT32", 32, 64, 56, 56), of("FLOAT32", 256, 64, 1, 1), StartPadding=0, EndPadding=0
     )
-    gaps = convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3, strides=(200, 10, 4, 1)))
-    assert {gpu.planned(one).dispatches[0].defines["PASS"] for one in (back, gaps)} == {0}
+    assert (passes(large), passes(one_place)) == ([5, 2], [2])
+
+
+def test_each_phase_of_the_output_is_a_matrix() -> None:
+    assert all(desc.validate("6.4") == [] for desc in SPREAD.values())
+    found = {name: passes(desc) for name, desc in SPREAD.items()}
+    others = {
+        "in ones": [2], "in parts": [5, 2, 3], "channel by channel": [1], "two filters a channel": [1],
+    }  # fmt: skip
+    assert found == {name: others.get(name, [5, 2]) for name in SPREAD}
+    tile = gpu.planned(SPREAD["in twos"]).dispatches[1].defines
+    assert tile["PHASED"] == tile["ORDERED"] == 1
+
+
+def test_phases_that_meet_nothing_are_few() -> None:
+    data, weights = of("FLOAT32", 1, 64, 9, 9), of("FLOAT32", 64, 64, 1, 1)
+    small = {"StartPadding": 0, "EndPadding": 0}
+    assert passes(spread(data, weights, Strides=4, **small)) == [5, 2]
+    assert passes(spread(data, weights, Strides=5, **small)) == [0]
+    alone = of("FLOAT32", 1, 256, 1, 1), of("FLOAT32", 256, 64, 3, 3)
+    assert passes(spread(*alone, Strides=3, **small)) == [5, 2]
+    assert passes(spread(*alone, Strides=4, **small)) == [0]
+
+
+def test_c_plans_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    for name, desc in (CASES | WINDOWS | SPREAD).items():
+        assert library.plan(desc) == expected(desc), name
 
 
 def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,9 +402,55 @@ def test_tiles_with_a_window_do_so_too(name: str, device: Any) -> None:
     check(device, WINDOWS[name])
 
 
+@pytest.mark.parametrize("name", SPREAD)
+def test_tiles_of_phases_do_so_too(name: str, device: Any) -> None:
+    check(device, SPREAD[name])
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_tiles_of_phases_give_what_torch_gives(name: str, device: Any) -> None:
+    torch = pytest.importorskip("torch")
+    desc = SPREAD[name]
+    rng = np.random.default_rng(9)
+    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
+    inputs = {key: filled(one, rng) for key, one in tensors.items() if one is not None}
+    x, w, bias = (
+        None if key not in inputs else torch.from_numpy(inputs[key].astype(np.float64))
+        for key in ("InputTensor", "FilterTensor", "BiasTensor")
+    )
+    dims = desc.DimensionCount
+    if desc.Mode.name == "CONVOLUTION":
+        w = torch.flip(w, list(range(2, 2 + dims)))
+    cut = getattr(torch.nn.functional, f"conv_transpose{dims}d")(
+        x, w, None, list(desc.Strides), 0, 0, desc.GroupCount, list(desc.Dilations)
+    )
+    for d, (start, end, zeros) in enumerate(
+        zip(desc.StartPadding, desc.EndPadding, desc.OutputPadding, strict=True)
+    ):
+        cut = cut.narrow(2 + d, start, cut.shape[2 + d] - start - end)
+        cut = torch.cat([cut, cut.new_zeros(*cut.shape[: 2 + d], zeros, *cut.shape[3 + d :])], 2 + d)
+    wanted = cut if bias is None else cut + bias
+    if desc.FusedActivation is not None:
+        wanted = torch.relu(wanted)
+    found = gpu.run(desc, inputs, device)["OutputTensor"]
+    tolerance = 2e-3 if found.dtype == np.float16 else 4e-6
+    np.testing.assert_allclose(found, wanted.numpy(), tolerance, tolerance * float(wanted.abs().max()))
+
+
+@pytest.mark.parametrize("name", ["whole places", "few channels, mirrored", "in parts"])
+def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "LEAST_ORDERED", 0)
+    assert passes(WINDOWS[name])[0] == 5
+    check(device, WINDOWS[name])
+    if name != "in parts":
+        check(device, WINDOWS[name], FilterTensor=np.inf)
+
+
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
     for name in ("whole places", "few channels, mirrored"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
+    for name in ("in ones", "in twos", "phases without products"):
+        check(device, SPREAD[name], FilterTensor=np.inf)
 
 
 def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,3 +460,7 @@ def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(contraction, "MANY_TILES", 1)
     assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
     check(device, desc)
+    monkeypatch.setattr(contraction, "FEW_TILES", 0)
+    for window in (WINDOWS["in parts"], SPREAD["in parts"]):
+        assert gpu.planned(window).dispatches[-2].defines["TILE_ROWS"] == 64
+        check(device, window)

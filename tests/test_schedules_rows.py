@@ -10,6 +10,8 @@ import pytest
 
 import dmlops
 from dmlgen.resolve import load_registry
+from dmlgen.schedules.attention import Attention
+from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu, reference
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
@@ -27,8 +29,9 @@ def section(operator: str) -> str:
 
 def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
     operators = load_registry(SPECS).operators
-    assert {one.name for one in operators if one.attention} == {"MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
-    assert {one.name for one in operators if one.rows} == {
+    attentive = {one.name for one in operators if one.form(Attention)}
+    assert attentive == {"MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
+    assert {one.name for one in operators if one.form(Rows)} == {
         *(f"MEAN_VARIANCE_NORMALIZATION{number}" for number in ("", 1, 2)),
         *(f"BATCH_NORMALIZATION{what}" for what in ("", "_GRAD", "_TRAINING", "_TRAINING_GRAD")),
         "LP_NORMALIZATION",
@@ -56,7 +59,7 @@ def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
     text = section("LP_NORMALIZATION")
     assert old in text
     one = Variant(tmp_path, "LP_NORMALIZATION", text.replace(old, new))
-    assert (one.operator.rows is not None) == fits
+    assert (one.operator.form(Rows) is not None) == fits
 
 
 def tensor(sizes: tuple[int, ...], kind: str, strides: tuple[int, ...] | None = None) -> TensorDesc:

@@ -10,6 +10,7 @@ import pytest
 
 import dmlops
 from c_plans import Library, expected
+from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans import sliding
 from gpu_device import device, run_in_guard_zones
@@ -41,7 +42,7 @@ def section(operator: str) -> str:
 def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_path: Path) -> None:
     text = section(operator)
     assert old in text
-    found = Variant(tmp_path, operator, text.replace(old, new)).operator.sliding
+    found = Variant(tmp_path, operator, text.replace(old, new)).operator.form(Sliding)
     assert found is not None and found.tensor == "InputTensor"
 
 
@@ -60,7 +61,7 @@ def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_p
 def test_what_nearly_is_one_is_none(operator: str, old: str, new: str, tmp_path: Path) -> None:
     text = section(operator)
     assert old in text
-    assert Variant(tmp_path, operator, text.replace(old, new)).operator.sliding is None
+    assert Variant(tmp_path, operator, text.replace(old, new)).operator.form(Sliding) is None
 
 
 def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:

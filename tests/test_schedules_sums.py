@@ -12,6 +12,7 @@ import pytest
 import dmlops
 from c_plans import Library, expected
 from dmlgen.resolve import load_registry
+from dmlgen.schedules.sums import Sums
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans import sums
 from gpu_device import device, run_in_guard_zones
@@ -23,10 +24,10 @@ __all__ = ["device"]
 
 def test_only_recurrent_networks_have_such_sums() -> None:
     """A GRU whose reset gate comes after the product needs no other unit's gate, and one pass for a step."""
-    found = {one.name: one.sums for one in load_registry(SPECS).operators if one.sums}
+    found = {one.name: form for one in load_registry(SPECS).operators if (form := one.form(Sums))}
     written = {
-        name: [([target for target, _ in one.values], len(one.sums), len(one.factors)) for one in passes]
-        for name, passes in found.items()
+        name: [([target for target, _ in one.values], len(one.sums), len(one.factors)) for one in form.passes]
+        for name, form in found.items()
     }
     assert written == {
         "RNN": [(["Fed"], 1, 1), (["Hidden"], 1, 1)],
@@ -53,8 +54,9 @@ LOOP = "for k in range(HiddenSize)"
 
 def passes(folder: Path, part: str) -> dict[str, Any]:
     """The passes of a recurrent network with something else in place of its second product."""
-    found = Variant(folder, "RNN", SECTION.format(part)).operator.sums
-    return {name: one for one in found for name, _ in one.values}
+    form = Variant(folder, "RNN", SECTION.format(part)).operator.form(Sums)
+    assert form is not None
+    return {name: one for one in form.passes for name, _ in one.values}
 
 
 @pytest.mark.parametrize(
@@ -280,7 +282,8 @@ def test_what_is_no_number_stays_with_its_batch(value: float, device: Any) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("ROWS", 1), ("ROWS", 16), ("MANY_GROUPS", 1), ("AHEAD", 1), ("OWN_SUMS", 16)]
+    ("name", "value"),
+    [("SUMS_ROWS", 1), ("SUMS_ROWS", 16), ("SUMS_GROUPS", 1), ("SUMS_AHEAD", 1), ("SUMS_OWN", 16)],
 )
 def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, name, value)

@@ -34,6 +34,7 @@
 //              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these parts
 //              4 FilterTensor for pass 2 by matrix units, into `scratch`
+//              5 FilterTensor for pass 2 otherwise, into `scratch`: for each product its rows
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // FilterTensor and InputTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
@@ -41,6 +42,9 @@
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes
 //   WHOLE_TAPS  1 if a tile's products are all at one place of the window, else 0
 //   BORDERED   1 if windows reach out of InputTensor, else 0
+//   PHASED     1 if places of the window are quotients, of which what leaves a remainder takes no part, else 0. Elements whose
+//              coordinates have the same remainders make a matrix, since they meet the same places.
+//   ORDERED    1 in pass 2 if FilterTensor is in `scratch`, products in the order in which they are added up
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
@@ -58,7 +62,6 @@
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
 //     OUTPUT_MERGED  last dimensions of OutputTensor that lie side by side
-//     ORDERED    1 if FilterTensor is in `scratch`, products in the order in which they are added up, else 0
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -129,7 +132,11 @@ typedef uint4 ScratchBuffer;
 typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
 typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#if ORDERED
+typedef uint4 ScratchBuffer;
+#else
 typedef uint ScratchBuffer;
+#endif
 #else
 typedef FILTER_STORED LeftBuffer;
 typedef INPUT_STORED RightBuffer;
@@ -200,6 +207,7 @@ struct Dimension
     uint weightsFirst;
     uint weightsRowStep;
     uint weightsChannelStep;
+    uint weightsGroupStep;
     int isForward;
     int isConvolution;
     int inputs;
@@ -225,6 +233,9 @@ struct Dimension
     int4 windowTaps[2];
     int4 windowLimits[2];
     int4 windowStrides[2];
+    int4 windowDivisors[2];
+    int4 windowPeriods[2];
+    int4 windowLeftSteps[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -273,6 +284,7 @@ struct Dimension
     uint taps;
     uint leftFirst;
     uint leftTapStep;
+    uint leftMatrixStep;
 #else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
@@ -1458,8 +1470,9 @@ Origin OriginOf(List at)
     for (int e = 0; e < WINDOW_RANK; e++)
         origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
     const uint row = (uint)at.entries[ROW_AXIS];
-    origin.base += row / groupRows * channels * channelStep;
-    origin.weights = weightsFirst + row * weightsRowStep;
+    const uint group = row / groupRows;
+    origin.base += group * channels * channelStep;
+    origin.weights = weightsFirst + group * weightsGroupStep + (row - group * groupRows) * weightsRowStep;
     return origin;
 }
 
@@ -1739,7 +1752,7 @@ void FoldTogether(uint group, uint thread)
 #endif
 
 #if PASS >= 2
-// The coordinate of an element
+// The coordinate of an element; of a smaller phase, it may be beyond the output
 List PlaceOf(uint number, uint y, uint x)
 {
     List at = (List)0;
@@ -1753,8 +1766,29 @@ List PlaceOf(uint number, uint y, uint x)
         at.entries[d] = (int)(rest - above * size);
         rest = above;
     }
+#if PHASED
+    [unroll]
+    for (int e = WINDOW_RANK - 1; e >= 0; e--)
+    {
+        const uint divisor = (uint)windowDivisors[e / 4][e % 4];
+        const uint above = number / divisor;
+        at.entries[WINDOW_AXIS + e] = at.entries[WINDOW_AXIS + e] * (int)divisor + (int)(number - above * divisor);
+        number = above;
+    }
+#endif
     at.entries[ROW_AXIS] = (int)(number * matrixRows + y);
     return at;
+}
+
+bool IsThere(List at)
+{
+    bool isThere = true;
+#if PHASED
+    [unroll]
+    for (int d = WINDOW_AXIS; d < WINDOW_AXIS + WINDOW_RANK; d++)
+        isThere = isThere && at.entries[d] < outputSizes[d / 4][d % 4];
+#endif
+    return isThere;
 }
 
 // An element, made of its sum
@@ -1788,12 +1822,79 @@ void AddParts(uint item)
     const uint above = item / matrixColumns;  // rows before
     const uint number = above / matrixRows;
     const List at = PlaceOf(number, above - number * matrixRows, column);
+    if (!IsThere(at))
+        return;
     float total = 0;
     for (uint part = 0; part < parts; part++)
         total += asfloat(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
     outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
 }
 #endif
+
+#if PHASED
+// What the matrix at hand has of the window: every so manieth place along each dimension, from a first one on
+static uint phaseFirst[WINDOW_RANK];
+static uint phaseSizes[WINDOW_RANK];  // 1 or more
+static uint phaseTaps;  // places of the window
+
+void EnterPhase(uint number)
+{
+    phaseTaps = 1;
+    [unroll]
+    for (int d = WINDOW_RANK - 1; d >= 0; d--)
+    {
+        const int divisor = windowDivisors[d / 4][d % 4], period = windowPeriods[d / 4][d % 4], size = windowSizes[d / 4][d % 4];
+        const uint above = number / (uint)divisor;
+        const int sum = (int)(number - above * (uint)divisor) * windowSteps[d / 4][d % 4] + windowFirst[d / 4][d % 4];
+        const int tap = windowTaps[d / 4][d % 4] * (divisor / period);  // before it is divided
+        int first = 0;
+        [loop]
+        while (first < period && (sum + first * tap) % divisor != 0)
+            first++;
+        const bool isAny = first < min(period, size);
+        phaseFirst[d] = (uint)first;
+        phaseSizes[d] = isAny ? (uint)((size - 1 - first) / period + 1) : 1;
+        phaseTaps *= isAny ? phaseSizes[d] : 0;
+        number = above;
+    }
+}
+#endif
+
+uint SizeAlong(int d)
+{
+#if PHASED
+    return phaseSizes[d];
+#else
+    return (uint)windowSizes[d / 4][d % 4];
+#endif
+}
+
+// Places of the window that the matrix at hand meets
+uint Taps()
+{
+#if PHASED
+    return phaseTaps;
+#else
+    return taps;
+#endif
+}
+
+// Products of a sum of the matrix at hand
+uint Depth()
+{
+    return Taps() * channels;
+}
+
+// The group of channels of a matrix
+uint GroupOf(uint number)
+{
+#if PHASED
+    [unroll]
+    for (int d = 0; d < WINDOW_RANK; d++)
+        number /= (uint)windowDivisors[d / 4][d % 4];
+#endif
+    return number;
+}
 
 // Where the window lies on the right factor for one column: its first coordinates, and the offset without them
 struct Pixel
@@ -1807,14 +1908,20 @@ Pixel PixelOf(uint number, uint x)
 {
     const List at = PlaceOf(number, 0, x);
     Pixel pixel;
-    pixel.isThere = x < matrixColumns;
-    pixel.base = number * channels * rightDepthStep;
+    pixel.isThere = x < matrixColumns && IsThere(at);
+    pixel.base = GroupOf(number) * channels * rightDepthStep;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     [unroll]
     for (int e = 0; e < WINDOW_RANK; e++)
+    {
         pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+#if PHASED
+        const int divisor = windowDivisors[e / 4][e % 4], times = divisor / windowPeriods[e / 4][e % 4];
+        pixel.first[e] = (pixel.first[e] + (int)phaseFirst[e] * windowTaps[e / 4][e % 4] * times) / divisor;
+#endif
+    }
     return pixel;
 }
 
@@ -1832,8 +1939,8 @@ Step StepAt(uint tap, uint channel)
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? tap / (uint)windowSizes[d / 4][d % 4] : 0;
-        step.tap[d] = tap - above * (uint)windowSizes[d / 4][d % 4];
+        const uint above = d > 0 ? tap / SizeAlong(d) : 0;
+        step.tap[d] = tap - above * SizeAlong(d);
         tap = above;
     }
     return step;
@@ -1846,7 +1953,7 @@ uint GoToNextTap(inout Step step, uint carry)
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
         step.tap[d] += carry;
-        carry = step.tap[d] == (uint)windowSizes[d / 4][d % 4] ? 1 : 0;
+        carry = step.tap[d] == SizeAlong(d) ? 1 : 0;
         step.tap[d] = carry != 0 ? 0 : step.tap[d];
     }
     return carry;
@@ -1883,25 +1990,67 @@ uint2 StepOf(uint begin, uint product)
 {
 #if WHOLE_TAPS
     const uint tile = begin / TILE_DEPTH;
-    const uint slice = tile / taps;
-    return uint2(tile - slice * taps, slice * TILE_DEPTH + product - begin);
+    const uint slice = tile / max(Taps(), 1);
+    return uint2(tile - slice * Taps(), slice * TILE_DEPTH + product - begin);
 #else
     const uint tap = product / channels;
     return uint2(tap, product - tap * channels);
 #endif
 }
 
-// Where the left factor begins for a group of channels
+// Where the left factor begins for a matrix
 uint LeftFirst(uint number)
 {
-    return leftFirst + number * matrixRows * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+#if ORDERED
+    return leftFirst + number * leftMatrixStep;
+#else
+    return leftFirst + GroupOf(number) * leftMatrixStep;
+#endif
+}
+
+// The offset of the left factor for a product
+uint LeftStep(Step step)
+{
+    uint offset = step.channel * leftDepthStep;
+    [unroll]
+    for (int d = 0; d < WINDOW_RANK; d++)
+    {
+#if PHASED
+        const uint tap = phaseFirst[d] + step.tap[d] * (uint)windowPeriods[d / 4][d % 4];
+#else
+        const uint tap = step.tap[d];
+#endif
+        offset += tap * (uint)windowLeftSteps[d / 4][d % 4];
+    }
+    return offset;
 }
 
 // Where the left factor lies in `scratch` once its products are in order, in words: behind the parts of sums
 uint OrderedFirst()
 {
-    return IN_PARTS ? parts * matrices * matrixRows * matrixColumns : 0;
+    return IN_PARTS ? (parts * matrices * matrixRows * matrixColumns + 3) / 4 * 4 : 0;
 }
+
+#if PASS == 5
+// Writes an element of the left factor beside those of other rows, and zeros behind the last row up to whole vectors of four
+void PutBesideOthers(uint item)
+{
+    const uint pitch = (matrixRows + 3) / 4 * 4;
+    const uint row = item % pitch, above = item / pitch;
+    const uint number = above / matrixDepth, product = above - number * matrixDepth;
+    if (number >= matrices)
+        return;
+#if PHASED
+    EnterPhase(number);
+#endif
+    const uint2 place = StepOf(product - product % TILE_DEPTH, product);
+    const uint from = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + LeftStep(StepAt(place.x, place.y));
+    float element = 0;
+    if (row < matrixRows && product < Depth())
+        element = (float)filterTensor[from][0];
+    scratch[OrderedFirst() + item] = asuint(element);
+}
+#endif
 
 #if PASS == 4
 // Writes two halves of the left factor, in the order in which their products are added up, and zeros behind each row up to
@@ -1909,17 +2058,21 @@ uint OrderedFirst()
 void PutInOrder(uint item)
 {
     const uint words = (matrixDepth + 7) / 8 * 4;
-    const uint row = item / words;
-    if (row >= matrices * matrixRows)
+    const uint row = item / words, number = row / matrixRows;
+    if (number >= matrices)
         return;
+#if PHASED
+    EnterPhase(number);
+#endif
+    const uint base = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     uint word = 0;
     [unroll]
     for (uint e = 0; e < 2; e++)
     {
         const uint product = (item - row * words) * 2 + e;
         const uint2 step = StepOf(product - product % TILE_DEPTH, product);
-        const uint from = LeftFirst(0) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + step.x * leftTapStep + step.y * leftDepthStep;
-        if (product < matrixDepth)
+        const uint from = base + LeftStep(StepAt(step.x, step.y));
+        if (product < Depth())
             word |= (uint)asuint16(filterTensor[from][0]) << (e * 16);
     }
     scratch[OrderedFirst() + item] = word;
@@ -1945,11 +2098,16 @@ float RightAt(uint at)
     return f16tof32((uint)inputTensor[at]);
 }
 #else
-// The element of the left factor at a place of the window and a channel
+// The element of the left factor for a product, at a place of the window and a channel
 float LeftAt(uint base, uint2 step, uint product)
 {
+#if ORDERED
+    const uint at = base + product * leftDepthStep;
+    return asfloat(scratch[at / 4][at % 4]);
+#else
     const uint at = base + step.x * leftTapStep + step.y * leftDepthStep;
     return (float)filterTensor[at / LEFT_VECTOR][at % LEFT_VECTOR];
+#endif
 }
 
 float RightAt(uint at)
@@ -2256,7 +2414,11 @@ Four FourAt(uint number, uint x)
         four.places[e] = PlaceOf(number, 0, x + e);
     [unroll]
     for (e = 0; e < 4 / OUTPUT_VECTOR; e++)
+#if PHASED
+        four.offsets[e] = OffsetOf(four.places[e]);
+#else
         four.offsets[e] = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4] + ColumnOffset(x + e, OUTPUT_MERGED, outputStrides);
+#endif
     return four;
 }
 
@@ -2282,7 +2444,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (x + e < matrixColumns)
+        if (x + e < matrixColumns && IsThere(four.places[e]))
             outputTensor[four.offsets[e] + down] = (OUTPUT_STORED)elements[e];
 #endif
 #endif
@@ -2342,6 +2504,9 @@ void Contract(uint item, uint thread)
     const uint top = (firstDown + tile % span % high) * TILE_ROWS;
     const uint left = tile % span / high * TILE_COLUMNS;
 
+#if PHASED
+    EnterPhase(number);
+#endif
     const uint leftBase = LeftFirst(number);
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
@@ -2354,7 +2519,7 @@ void Contract(uint item, uint thread)
         for (j = 0; j < WAVE_COLUMNS / 16; j++)
             totals[i][j] = Filled(0.0f);
 
-    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
     uint ahead;
     uint strange = 0;  // whether a thread has met infinities or NaN in the left factor
     ReadColumn column = ColumnRead(number, left, thread, begin);
@@ -2470,8 +2635,12 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
         {
+#if ORDERED
+            next[i] = asfloat(scratch[(base + place.x * step + place.y * leftDepthStep) / 4]);
+#else
             const uint2 from = StepOf(product, place.y);
             next[i] = (LeftVector)filterTensor[(base + place.x * step + from.x * leftTapStep + from.y * leftDepthStep) / LEFT_VECTOR];
+#endif
         }
     }
 }
@@ -2598,12 +2767,19 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     for (i = 0; i < THREAD_ROWS; i++)
     {
         const uint y = top + i / 4 * 16 + i % 4;
+        const uint place = PartOf(part, number, y, x);
         if (y < matrixRows)
-            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
+#if ORDERED
+            scratch[place / 4][place % 4] = asuint(totals[i][0]);
+#else
+            scratch[place] = asuint(totals[i][0]);
+#endif
     }
 #else
     // One column at a time, which takes few registers; sums give way to elements.
     List at = PlaceOf(number, 0, x);
+    if (!IsThere(at))
+        return;
     const int firstRow = at.entries[ROW_AXIS];
     const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
     [unroll]
@@ -2653,6 +2829,9 @@ void Contract(uint item, uint thread)
     const uint top = (firstDown + tile % span % high) * TILE_ROWS;
     const uint left = tile % span / high * TILE_COLUMNS;
 
+#if PHASED
+    EnterPhase(number);
+#endif
     const uint leftBase = LeftFirst(number);
 
     const Pixel rightBase = PixelOf(number, left + thread * RIGHT_VECTOR % TILE_COLUMNS);
@@ -2670,7 +2849,7 @@ void Contract(uint item, uint thread)
                 totals[i][j] = float4(0, 0, 0, 0);
     }
 
-    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
     bool isStrange = false;  // whether a thread has met infinities or NaN in the left factor
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];
@@ -2793,6 +2972,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #elif PASS == 4
     PutInOrder((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#elif PASS == 5
+    PutBesideOthers((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

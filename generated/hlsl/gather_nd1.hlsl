@@ -23,8 +23,11 @@
 //   LOOKUPS        indices that lead to an element, 1 to 8
 //   VECTOR         elements stored at once; 1 for any output strides, 2 or 4 (at most 16 bytes; 4 for single bytes) where
 //                  the innermost output stride is 1 and every other one and the innermost size are multiples of VECTOR
-//   INDEX_VECTOR   indices loaded at once; 1 for any index strides, 2 or 4 (at most 16 bytes and VECTOR) where the
-//                  innermost index stride is 1 and every other one and every indexOffset are multiples of INDEX_VECTOR
+//   INDEX_VECTOR   indices loaded at once; 1 for any index strides, 2 or 4 (at most 16 bytes) where every index stride that
+//                  does not run through them is a multiple of INDEX_VECTOR
+//   BY_TUPLES      1 if those loaded at once lead to one element: LOOKUPS is a multiple of INDEX_VECTOR, and each indexOffset
+//                  is one more than that before it, from 0; 0 if each leads to an element of a vector: VECTOR is a
+//                  multiple of INDEX_VECTOR, the innermost index stride is 1, every indexOffset is a multiple, too
 //   UNROLL         vectors a thread writes, 1 or more
 //   NUM_THREADS    threads in a group
 //
@@ -128,18 +131,41 @@ uint Wrap(Index index, uint size)
     return (uint)min(index, (Index)size - 1);
 }
 
-// Moves the input offset of each element of a vector to where its index points
-void Follow(GatherLookup lookup, uint index, inout uint offsets[VECTOR])
+#if BY_TUPLES
+// Moves the input offset of each element of a vector to where its indices point, all of which lie side by side
+void Follow(uint index, inout uint offsets[VECTOR])
 {
     [unroll]
-    for (uint first = 0; first < VECTOR; first += INDEX_VECTOR)
+    for (uint k = 0; k < VECTOR; k++)
     {
-        const Indices indices = indicesTensor[(index + lookup.indexOffset + first * indexStep) / INDEX_VECTOR];
         [unroll]
-        for (uint k = 0; k < INDEX_VECTOR; k++)
-            offsets[first + k] += Wrap(indices[k], lookup.size) * lookup.inputStride;
+        for (uint first = 0; first < LOOKUPS; first += INDEX_VECTOR)
+        {
+            const Indices indices = indicesTensor[(index + k * indexStep + first) / INDEX_VECTOR];
+            [unroll]
+            for (uint l = 0; l < INDEX_VECTOR; l++)
+                offsets[k] += Wrap(indices[l], lookups[first + l].size) * lookups[first + l].inputStride;
+        }
     }
 }
+#else
+// Moves the input offset of each element of a vector to where its indices point
+void Follow(uint index, inout uint offsets[VECTOR])
+{
+    [unroll]
+    for (uint l = 0; l < LOOKUPS; l++)
+    {
+        [unroll]
+        for (uint first = 0; first < VECTOR; first += INDEX_VECTOR)
+        {
+            const Indices indices = indicesTensor[(index + lookups[l].indexOffset + first * indexStep) / INDEX_VECTOR];
+            [unroll]
+            for (uint k = 0; k < INDEX_VECTOR; k++)
+                offsets[first + k] += Wrap(indices[k], lookups[l].size) * lookups[l].inputStride;
+        }
+    }
+}
+#endif
 
 Element Load(uint offset)
 {
@@ -186,9 +212,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             offsets[u][k] = position.input + k * inputStep;
-        [unroll]
-        for (uint l = 0; l < LOOKUPS; l++)
-            Follow(lookups[l], position.index, offsets[u]);
+        Follow(position.index, offsets[u]);
     }
 
     Element elements[UNROLL][VECTOR];

@@ -18,7 +18,7 @@
 //              4 OutputCellSingleTensor
 //              5 Fed, each sum by several threads
 //              6 Cell, Hidden, one step along dimension 0, each sum by several threads
-// In passes 5 to 6 only, where dimensions on which weights depend are rows, and those of the other factors columns:
+// In passes from 5 on only, where dimensions on which weights depend are rows, and those of the other factors columns:
 //   SUM_ROWS   rows of a group
 //   SUM_COLUMNS  its columns
 //   THREAD_ROWS  rows of these that a thread has
@@ -2097,7 +2097,7 @@ List Numbered(uint number)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS >= 5 && PASS <= 6
+#if PASS >= 5
     AddUp(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;

@@ -24,6 +24,14 @@
 //   VALUE_FOURS  columns of the values that a thread works out, in fours
 //   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
 //   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
+//   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
+//              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
+//              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, and SCORES_TOLD are there, and
+//     BLOCKS     16 queries each that a wave has, 1 or 2
+//     QUERY_SIXTEENS  elements of a query, in sixteens
+//     VALUE_SIXTEENS  columns of the values, likewise
+//   HALVES     1 in all passes where it is so, else 0
+//   HALVING    1 in those of them in which each thread writes eight neighbouring halves; SCRATCH_VECTOR is 4 then
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -69,7 +77,7 @@
 [[vk::binding(12, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(13, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_KEY_STORED> outputPresentKeyTensor : register(u1);
 [[vk::binding(14, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_VALUE_STORED> outputPresentValueTensor : register(u2);
-#if PASS == 3
+#if PASS == 3 || HALVING
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #else
 typedef uint Scratch;
@@ -928,12 +936,20 @@ void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
 
 uint Word(uint place)
 {
-#if PASS == 3
+#if PASS == 3 || HALVING
     return scratch[place / SCRATCH_VECTOR][place % SCRATCH_VECTOR];
 #else
     return scratch[place];
 #endif
 }
+
+#if HALVES
+// A half of those that lie side by side from word `first` on
+float Half(uint first, uint number)
+{
+    return f16tof32(Word(first + number / 2) >> (number % 2 * 16));
+}
+#endif
 
 REAL_VALUE ReadKeptQuery(List at)
 {
@@ -944,6 +960,9 @@ REAL_VALUE ReadKeptQuery(List at)
         const int size = keptQuerySizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
+#if HALVES
+    return Half((uint)keptQueryFirst, place);
+#endif
     place = (uint)keptQueryFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(Word(place), Word(place + 1));
@@ -952,7 +971,7 @@ REAL_VALUE ReadKeptQuery(List at)
 #endif
 }
 
-#if PASS != 3
+#if PASS != 3 && !HALVING
 void WriteKeptQuery(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptQueryFirst + number * (REAL_BITS / 32);
@@ -976,6 +995,9 @@ REAL_VALUE ReadKeptPresentKey(List at)
         const int size = keptPresentKeySizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
+#if HALVES
+    return Half((uint)keptPresentKeyFirst, place);
+#endif
     place = (uint)keptPresentKeyFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(Word(place), Word(place + 1));
@@ -984,7 +1006,7 @@ REAL_VALUE ReadKeptPresentKey(List at)
 #endif
 }
 
-#if PASS != 3
+#if PASS != 3 && !HALVING
 void WriteKeptPresentKey(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
@@ -1008,6 +1030,9 @@ REAL_VALUE ReadKeptPresentValue(List at)
         const int size = keptPresentValueSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
+#if HALVES
+    return Half((uint)keptPresentValueFirst, place);
+#endif
     place = (uint)keptPresentValueFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(Word(place), Word(place + 1));
@@ -1016,7 +1041,7 @@ REAL_VALUE ReadKeptPresentValue(List at)
 #endif
 }
 
-#if PASS != 3
+#if PASS != 3 && !HALVING
 void WriteKeptPresentValue(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
@@ -1048,7 +1073,7 @@ REAL_VALUE ReadKeptMixed(List at)
 #endif
 }
 
-#if PASS != 3
+#if PASS != 3 && !HALVING
 void WriteKeptMixed(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptMixedFirst + number * (REAL_BITS / 32);
@@ -1252,6 +1277,482 @@ int Chosen6(List at)
 }
 
 #if PASS == 3
+#if MATRIX_UNITS
+static const uint KEYS = 32;  // of a tile
+static const uint ROWS = NUM_THREADS / 32 * BLOCKS * 16;
+static const float ROOM = 5;  // the greatest weight is e^5 at first, and e^10 as scores grow: halves have e^-17 to e^11
+
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
+// columns, and a use
+typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 3> OfWave;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
+[[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
+
+// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+#define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
+#define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
+[[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > HalfMatrix;
+[[vk::ext_instruction(115)]] HalfMatrix Narrowed(SumMatrix sums);  // OpFConvert
+[[vk::ext_instruction(4457)]] SumMatrix LoadSums([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreHalves([[vk::ext_reference]] uint4 to, HalfMatrix halves, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+// Those entries of a matrix that a thread holds: eight, wherever they are
+[[vk::ext_instruction(81)]] float Extracted(SumMatrix sums, [[vk::ext_literal]] uint number);
+[[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
+
+static const uint keyEights = 2 * QUERY_SIXTEENS;  // of a row
+static const uint keyPitch = keyEights + 1;  // one more, against bank conflicts
+static const uint keyEach = (KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint valueEights = 2 * VALUE_SIXTEENS;  // of a row
+static const uint valuePitch = valueEights + 1;  // one more, against bank conflicts
+static const uint valueEach = (KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
+
+// Group memory: a tile of keys and one of values, and for each block of queries 16 x 16 floats, or 16 x 32 halves
+static const uint keyStart = 0, valueStart = KEYS * keyPitch, ownStart = valueStart + KEYS * valuePitch;
+static const uint ownPitch = 5;
+groupshared uint4 tiles[ownStart + ROWS * ownPitch];
+groupshared uint strangers;  // whether infinities or NaN were met among the values; zeros are in their place
+
+struct Eight
+{
+    float entries[8];
+};
+
+Eight EntriesOf(SumMatrix sums)
+{
+    Eight own;
+    own.entries[0] = Extracted(sums, 0);
+    own.entries[1] = Extracted(sums, 1);
+    own.entries[2] = Extracted(sums, 2);
+    own.entries[3] = Extracted(sums, 3);
+    own.entries[4] = Extracted(sums, 4);
+    own.entries[5] = Extracted(sums, 5);
+    own.entries[6] = Extracted(sums, 6);
+    own.entries[7] = Extracted(sums, 7);
+    return own;
+}
+
+SumMatrix MatrixOf(Eight own)
+{
+    SumMatrix sums = Filled(0.0f);
+    sums = Inserted(own.entries[0], sums, 0);
+    sums = Inserted(own.entries[1], sums, 1);
+    sums = Inserted(own.entries[2], sums, 2);
+    sums = Inserted(own.entries[3], sums, 3);
+    sums = Inserted(own.entries[4], sums, 4);
+    sums = Inserted(own.entries[5], sums, 5);
+    sums = Inserted(own.entries[6], sums, 6);
+    sums = Inserted(own.entries[7], sums, 7);
+    return sums;
+}
+
+// Reads what a thread reads of the next keys, zeros outside of them
+void FetchKeys(uint thread, uint base, uint firstKey, uint keysOfHead, out uint4 next[keyEach])
+{
+    const uint size = (uint)keptPresentKeySizes[0][3];
+    [unroll]
+    for (uint i = 0; i < keyEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint key = firstKey + number / keyEights, column = number % keyEights * 8;
+        next[i] = uint4(0, 0, 0, 0);
+        if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights) && key < keysOfHead && column < size)
+            next[i] = scratch[base + (key * size + column) / 8];
+    }
+}
+
+void PutKeys(uint thread, uint4 next[keyEach])
+{
+    [unroll]
+    for (uint i = 0; i < keyEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights)
+            StoreShared(tiles[keyStart + number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
+    }
+}
+
+// Reads what a thread reads of the next values, zeros outside of them
+void FetchValues(uint thread, uint base, uint firstKey, uint keysOfHead, out uint4 next[valueEach])
+{
+    const uint size = (uint)keptPresentValueSizes[0][3];
+    [unroll]
+    for (uint i = 0; i < valueEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint key = firstKey + number / valueEights, column = number % valueEights * 8;
+        next[i] = uint4(0, 0, 0, 0);
+        if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights) && key < keysOfHead && column < size)
+            next[i] = scratch[base + (key * size + column) / 8];
+    }
+}
+
+void PutValues(uint thread, uint4 next[valueEach])
+{
+    uint strange = 0;
+    [unroll]
+    for (uint i = 0; i < valueEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        // Infinities and NaN carry into bits 15 and 31 of their words.
+        const uint4 lows = (next[i] & 0x7c00) + 0x400 & 0x8000, highs = (next[i] & 0x7c000000) + 0x4000000 & 0x80000000;
+        const uint4 met = lows | highs;
+        strange |= met[0] | met[1] | met[2] | met[3];
+        next[i] &= ~((lows >> 15) * 0xffff | (highs >> 31) * 0xffff0000);
+        if (KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights)
+            StoreShared(tiles[valueStart + number / valueEights * valuePitch + number % valueEights], next[i], NON_PRIVATE);
+    }
+    if (strange != 0)
+        InterlockedOr(strangers, 1);
+}
+
+// A score, at batch, head, query and key
+float Scored(List at, float total)
+{
+    return (Chosen3(total, at));
+}
+
+bool Counts(List at)
+{
+    return ((Entry(at, 3) < ((Chosen6(at)) + key)) && ((Entry(at, 3) <= ((Chosen6(at)) + Entry(at, 2))) || (!(PAST_SEQUENCE_LENGTHS_PRESENT != 0))));
+}
+
+// e^x for x up to 0, as well as the device can: weights are relative to their sum
+float Weight(float x)
+{
+    return exp2(x * 1.442695f);
+}
+
+// The four entries from column x on of row y of the matrix that a wave has stored
+float4 StoredFour(uint own, uint y, uint x)
+{
+    return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
+}
+
+float GreatestStored(uint own, uint y)
+{
+    float found = asfloat(0xff800000);
+    [unroll]
+    for (uint e = 0; e < 16; e++)
+    {
+        const float entry = StoredFour(own, y, e)[e % 4];
+        found = entry > found ? entry : found;
+    }
+    return found;
+}
+
+float SumStored(uint own, uint y)
+{
+    const float4 four = StoredFour(own, y, 0) + StoredFour(own, y, 4) + StoredFour(own, y, 8) + StoredFour(own, y, 12);
+    return four.x + four.y + four.z + four.w;
+}
+
+// What infinities and NaN in a column of the values add to the sum of a row, where they count
+float StrangeSum(List at, uint row, uint keyFirst, uint valueFirst, uint column, float shift)
+{
+    const uint keysOfHead = (uint)keptPresentKeySizes[0][2], querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
+    float sum = 0;
+    [loop]
+    for (uint k = 0; k < keysOfHead; k++)
+    {
+        const float entry = Half((uint)keptPresentValueFirst, valueFirst + k * valueSize + column);
+        at.entries[3] = (int)k;
+        if ((asuint(entry) & 0x7f800000) == 0x7f800000 && Counts(at))
+        {
+            float total = 0;
+            [loop]
+            for (uint e = 0; e < querySize; e++)
+                total = mad(Half((uint)keptQueryFirst, row * querySize + e), Half((uint)keptPresentKeyFirst, keyFirst + k * querySize + e), total);
+            sum += Weight(Scored(at, total) - shift) * entry;
+        }
+    }
+    return sum;
+}
+
+// Where the entries are that a thread has of a matrix: 16 * row + column
+void PlaceEntries(uint own, uint lane, out uint places[8])
+{
+    [unroll]
+    for (uint n = 0; n < 2; n++)
+    {
+        const uint row = n * 8 + lane / 4, column = lane % 4 * 4;
+        const float4 numbers = (float)(row * 16 + column) + float4(0, 1, 2, 3);
+        StoreShared(tiles[own + row * ownPitch + column / 4], asuint(numbers), NON_PRIVATE);
+    }
+    ControlBarrier(3, 3, EXCHANGED);
+    const Eight numbers = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
+    [unroll]
+    for (uint i = 0; i < 8; i++)
+        places[i] = (uint)numbers.entries[i];
+}
+
+// The queries of a wave, through its part of group memory, zeros outside of them
+void LoadQueries(uint own, uint lane, uint head, uint firstRow, out LeftMatrix queries[BLOCKS][QUERY_SIXTEENS])
+{
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2], querySize = (uint)keptQuerySizes[0][3];
+    [unroll]
+    for (uint b = 0; b < BLOCKS; b++)
+    {
+        [unroll]
+        for (uint d = 0; d < QUERY_SIXTEENS; d++)
+        {
+            const uint row = firstRow + b * 16 + lane / 2, column = d * 16 + lane % 2 * 8;
+            uint4 eight = uint4(0, 0, 0, 0);
+            if (row < rowsOfHead && column < querySize)
+                eight = scratch[(uint)keptQueryFirst / 4 + ((head * rowsOfHead + row) * querySize + column) / 8];
+            ControlBarrier(3, 3, EXCHANGED);
+            StoreShared(tiles[own + lane / 2 * ownPitch + lane % 2], eight, NON_PRIVATE);
+            ControlBarrier(3, 3, EXCHANGED);
+            queries[b][d] = LoadLeft(tiles[own], 0, ownPitch, NON_PRIVATE);
+        }
+    }
+}
+
+// The scores of 16 rows with the keys of a tile, from their products, with bits for those that do not count. `most` has
+// the greatest in the place of each entry.
+void MakeScores(List at, uint firstRow, uint firstKey, uint places[8], inout Eight scores[KEYS / 16], out Eight most, out uint absent)
+{
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
+    absent = 0;
+    [unroll]
+    for (uint i = 0; i < 8; i++)
+    {
+        most.entries[i] = asfloat(0xff800000);
+        [unroll]
+        for (uint j = 0; j < KEYS / 16; j++)
+        {
+            const uint key = firstKey + j * 16 + places[i] % 16;
+            at.entries[2] = (int)min(firstRow + places[i] / 16, rowsOfHead - 1);
+            at.entries[3] = (int)min(key, keysOfHead - 1);
+            const float score = Scored(at, scores[j].entries[i]);
+            scores[j].entries[i] = score;
+            if (key >= keysOfHead || !Counts(at))
+                absent |= 1u << (j * 8 + i);
+            else
+                most.entries[i] = score > most.entries[i] ? score : most.entries[i];
+        }
+    }
+}
+
+// Lets the shifts of 16 rows follow their greatest scores, where weights would grow out of halves
+void FollowScores(uint own, uint places[8], Eight most, inout Eight shifts, inout Eight sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+{
+    uint i;
+    bool isGreater = false;
+    [unroll]
+    for (i = 0; i < 8; i++)
+        isGreater = isGreater || most.entries[i] > shifts.entries[i] + 2 * ROOM;
+    if (!WaveActiveAnyTrue(isGreater))
+        return;
+    ControlBarrier(3, 3, EXCHANGED);
+    StoreSums(tiles[own], MatrixOf(most), 0, ownPitch, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    Eight factors;
+    [unroll]
+    for (i = 0; i < 8; i++)
+    {
+        const float shift = max(GreatestStored(own, places[i] / 16) - ROOM, shifts.entries[i]);
+        factors.entries[i] = shift == shifts.entries[i] ? 1.0f : Weight(shifts.entries[i] - shift);
+        shifts.entries[i] = shift;
+        sums.entries[i] *= factors.entries[i];
+    }
+    ControlBarrier(3, 3, EXCHANGED);
+    [unroll]
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+    {
+        Eight entries = EntriesOf(mixed[c]);
+        [unroll]
+        for (i = 0; i < 8; i++)
+            entries.entries[i] *= factors.entries[i];
+        mixed[c] = MatrixOf(entries);
+    }
+}
+
+// Stores the weights of 16 rows in a wave's part of group memory, as halves, and adds them to the sums
+void StoreWeights(uint own, Eight scores[KEYS / 16], uint absent, Eight shifts, inout Eight sums)
+{
+    [unroll]
+    for (uint j = 0; j < KEYS / 16; j++)
+    {
+        Eight weights;
+        [unroll]
+        for (uint i = 0; i < 8; i++)
+        {
+            const float shift = shifts.entries[i] == asfloat(0xff800000) ? 0.0f : shifts.entries[i];
+            weights.entries[i] = (absent >> (j * 8 + i) & 1) != 0 ? 0.0f : Weight(scores[j].entries[i] - shift);
+            sums.entries[i] += weights.entries[i];
+        }
+        StoreHalves(tiles[own + j * 2], Narrowed(MatrixOf(weights)), 0, ownPitch, NON_PRIVATE);
+    }
+}
+
+// Stores the means of 16 rows. Sums, shifts, and 16 x 16 totals at a time pass through a wave's part of group memory.
+void StoreMeans(uint own, uint lane, List at, uint head, uint firstRow, uint keyFirst, uint valueFirst, Eight shifts, Eight sums, SumMatrix mixed[VALUE_SIXTEENS])
+{
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2], valueSize = (uint)keptPresentValueSizes[0][3];
+    const bool isStrange = strangers != 0;
+    float rowSums[2], rowShifts[2];
+    uint n;
+    ControlBarrier(3, 3, EXCHANGED);
+    StoreSums(tiles[own], MatrixOf(sums), 0, ownPitch, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    [unroll]
+    for (n = 0; n < 2; n++)
+        rowSums[n] = SumStored(own, n * 8 + lane / 4);
+    ControlBarrier(3, 3, EXCHANGED);
+    StoreSums(tiles[own], MatrixOf(shifts), 0, ownPitch, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    [unroll]
+    for (n = 0; n < 2; n++)
+        rowShifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
+    [unroll]
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+    {
+        ControlBarrier(3, 3, EXCHANGED);
+        StoreSums(tiles[own], mixed[c], 0, ownPitch, NON_PRIVATE);
+        ControlBarrier(3, 3, EXCHANGED);
+        [unroll]
+        for (n = 0; n < 2; n++)
+        {
+            const uint row = firstRow + n * 8 + lane / 4, column = c * 16 + lane % 4 * 4;
+            float4 totals = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4);
+            if (row < rowsOfHead && column < valueSize)
+            {
+                at.entries[2] = (int)row;
+                [loop]
+                for (uint e = 0; e < 4 && isStrange; e++)
+                    totals[e] += StrangeSum(at, head * rowsOfHead + row, keyFirst, valueFirst, column + e, rowShifts[n]);
+                scratch[(uint)keptMixedFirst / 4 + ((head * rowsOfHead + row) * valueSize + column) / 4] = asuint(totals / rowSums[n]);
+            }
+        }
+    }
+}
+
+// Blocks of rows of one head, with all its keys in turn. Weights are relative to e^shift, which follows the greatest
+// score of a row only when that has grown by too much; what was added up before is multiplied anew then.
+void Attend(uint item, uint thread)
+{
+    const uint lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // waves need not have neighbours
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
+    const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
+    const uint rowBlocks = (rowsOfHead + ROWS - 1) / ROWS;
+    const uint head = item / rowBlocks;
+    if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
+        return;
+    const uint firstRow = item % rowBlocks * ROWS + wave * 16 * BLOCKS;
+    const uint own = ownStart + wave * 16 * BLOCKS * ownPitch;
+
+    List at = (List)0;
+    at.length = 4;
+    at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
+    at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
+    const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
+    const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
+    const uint keyFirst = (uint)(keyHead.entries[0] * keptPresentKeySizes[0][1] + keyHead.entries[1]) * keysOfHead * querySize;
+    const uint valueFirst = (uint)(valueHead.entries[0] * keptPresentValueSizes[0][1] + valueHead.entries[1]) * keysOfHead * valueSize;
+    const uint keyBase = (uint)keptPresentKeyFirst / 4 + keyFirst / 8, valueBase = (uint)keptPresentValueFirst / 4 + valueFirst / 8;
+    uint4 nextKeys[keyEach], nextValues[valueEach];
+    FetchKeys(thread, keyBase, 0, keysOfHead, nextKeys);
+    FetchValues(thread, valueBase, 0, keysOfHead, nextValues);
+    if (thread == 0)
+        strangers = 0;
+
+    uint places[8];
+    PlaceEntries(own, lane, places);
+    LeftMatrix queries[BLOCKS][QUERY_SIXTEENS];
+    LoadQueries(own, lane, head, firstRow, queries);
+    SumMatrix mixed[BLOCKS][VALUE_SIXTEENS];
+    Eight shifts[BLOCKS], sums[BLOCKS];
+    uint b, c, d, i, j;
+    [unroll]
+    for (b = 0; b < BLOCKS; b++)
+    {
+        [unroll]
+        for (c = 0; c < VALUE_SIXTEENS; c++)
+            mixed[b][c] = Filled(0.0f);
+        [unroll]
+        for (i = 0; i < 8; i++)
+        {
+            shifts[b].entries[i] = asfloat(0xff800000);
+            sums[b].entries[i] = 0;
+        }
+    }
+
+    [loop]
+    for (uint firstKey = 0; firstKey < keysOfHead; firstKey += KEYS)
+    {
+        ControlBarrier(2, 2, EXCHANGED);
+        PutKeys(thread, nextKeys);
+        PutValues(thread, nextValues);
+        ControlBarrier(2, 2, EXCHANGED);
+        FetchKeys(thread, keyBase, firstKey + KEYS, keysOfHead, nextKeys);
+        FetchValues(thread, valueBase, firstKey + KEYS, keysOfHead, nextValues);
+
+        Eight scores[BLOCKS][KEYS / 16];
+        [unroll]
+        for (j = 0; j < KEYS / 16; j++)
+        {
+            SumMatrix products[BLOCKS];
+            [unroll]
+            for (b = 0; b < BLOCKS; b++)
+                products[b] = Filled(0.0f);
+            [unroll]
+            for (d = 0; d < QUERY_SIXTEENS; d++)
+            {
+                const RightMatrix keys = LoadRight(tiles[j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE);
+                [unroll]
+                for (b = 0; b < BLOCKS; b++)
+                    products[b] = MultiplyAdd(queries[b][d], keys, products[b]);
+            }
+            [unroll]
+            for (b = 0; b < BLOCKS; b++)
+                scores[b][j] = EntriesOf(products[b]);
+        }
+        [unroll]
+        for (b = 0; b < BLOCKS; b++)
+        {
+            Eight most;
+            uint absent;
+            MakeScores(at, firstRow + b * 16, firstKey, places, scores[b], most, absent);
+            FollowScores(own + b * 16 * ownPitch, places, most, shifts[b], sums[b], mixed[b]);
+            StoreWeights(own + b * 16 * ownPitch, scores[b], absent, shifts[b], sums[b]);
+        }
+        ControlBarrier(3, 3, EXCHANGED);
+        [unroll]
+        for (j = 0; j < KEYS / 16; j++)
+        {
+            LeftMatrix weights[BLOCKS];
+            [unroll]
+            for (b = 0; b < BLOCKS; b++)
+                weights[b] = LoadLeft(tiles[own + b * 16 * ownPitch + j * 2], 0, ownPitch, NON_PRIVATE);
+            [unroll]
+            for (c = 0; c < VALUE_SIXTEENS; c++)
+            {
+                const RightMatrix values = LoadRight(tiles[valueStart + j * 16 * valuePitch + c * 2], 0, valuePitch, NON_PRIVATE);
+                [unroll]
+                for (b = 0; b < BLOCKS; b++)
+                    mixed[b][c] = MultiplyAdd(weights[b], values, mixed[b][c]);
+            }
+        }
+    }
+    ControlBarrier(2, 2, EXCHANGED);
+    [unroll]
+    for (b = 0; b < BLOCKS; b++)
+        StoreMeans(own + b * 16 * ownPitch, lane, at, head, firstRow + b * 16, keyFirst, valueFirst, shifts[b], sums[b], mixed[b]);
+}
+#else
 static const uint KEYS = 64;  // of a tile
 static const uint HELD = 32;  // keys whose weights are in group memory at once
 static const uint LANES = 16;  // threads that share rows
@@ -1631,6 +2132,7 @@ void Attend(uint item, uint thread)
     }
 }
 #endif
+#endif
 
 // The coordinate of an element
 List Numbered(uint number)
@@ -1646,6 +2148,12 @@ List Numbered(uint number)
     return at;
 }
 
+#if PASS == 3 && MATRIX_UNITS
+[[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
+[[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
+[[vk::ext_capability(5345)]]  // VulkanMemoryModel
+[[vk::ext_capability(9)]]     // Float16
+#endif
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -1655,13 +2163,50 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
+#if HALVING
+    List at = Numbered((first + item) * 8);
+#else
     const List at = Numbered(first + item);
+#endif
 #if PASS == 0  // Query
+#if HALVING
+uint4 eight = uint4(0, 0, 0, 0);
+    [unroll]
+    for (uint e = 0; e < 8; e++)
+    {
+        eight[e / 2] |= (uint)asuint16((float16_t)((Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))))) << (e % 2 * 16);
+        at.entries[RANK - 1]++;
+    }
+    scratch[(uint)keptQueryFirst / 4 + first + item] = eight;
+#else
     WriteKeptQuery(first + item, (Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))));
+#endif
 #elif PASS == 1  // PresentKey
+#if HALVING
+uint4 eight = uint4(0, 0, 0, 0);
+    [unroll]
+    for (uint e = 0; e < 8; e++)
+    {
+        eight[e / 2] |= (uint)asuint16((float16_t)((Chosen(at)))) << (e % 2 * 16);
+        at.entries[RANK - 1]++;
+    }
+    scratch[(uint)keptPresentKeyFirst / 4 + first + item] = eight;
+#else
     WriteKeptPresentKey(first + item, (Chosen(at)));
+#endif
 #elif PASS == 2  // PresentValue
+#if HALVING
+uint4 eight = uint4(0, 0, 0, 0);
+    [unroll]
+    for (uint e = 0; e < 8; e++)
+    {
+        eight[e / 2] |= (uint)asuint16((float16_t)((Chosen2(at)))) << (e % 2 * 16);
+        at.entries[RANK - 1]++;
+    }
+    scratch[(uint)keptPresentValueFirst / 4 + first + item] = eight;
+#else
     WriteKeptPresentValue(first + item, (Chosen2(at)));
+#endif
 #elif PASS == 4  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptMixed(Listed(Entry(Align(at, 3, 0), 0), Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH)), 0), Entry(Align(at, 3, 0), 1), Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH)), 1))), OUTPUT_BITS));
 #elif PASS == 5  // OutputPresentKeyTensor

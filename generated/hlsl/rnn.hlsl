@@ -17,7 +17,7 @@
 //              3 OutputSingleTensor
 //              4 Fed, each sum by several threads
 //              5 Hidden, one step along dimension 0, each sum by several threads
-// In passes 4 to 5 only, where dimensions on which weights depend are rows, and those of the other factors columns:
+// In passes from 4 on only, where dimensions on which weights depend are rows, and those of the other factors columns:
 //   SUM_ROWS   rows of a group
 //   SUM_COLUMNS  its columns
 //   THREAD_ROWS  rows of these that a thread has
@@ -1843,7 +1843,7 @@ List Numbered(uint number)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS >= 4 && PASS <= 5
+#if PASS >= 4
     AddUp(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;

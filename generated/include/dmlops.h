@@ -22696,6 +22696,11 @@ typedef struct dmlops_plan_AttentionPass {
     int64_t told;
 } dmlops_plan_AttentionPass;
 
+typedef struct dmlops_plan_AttentionGroups {
+    int64_t threads;
+    int64_t in_group;
+} dmlops_plan_AttentionGroups;
+
 typedef struct dmlops_plan_SumsPass {
     int64_t number;
     int64_t writes;
@@ -22820,6 +22825,7 @@ typedef struct dmlops_plan_Window {
     dmlops_plan_int_8 right_first;
     dmlops_plan_int_8 right_steps;
     dmlops_plan_int_8 right_taps;
+    dmlops_plan_int_8 right_divisors;
 } dmlops_plan_Window;
 
 typedef struct dmlops_plan_Frame {
@@ -23084,6 +23090,7 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_8 weightsSteps;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
     int64_t count;
     int64_t layers;
     int64_t planes;
@@ -23091,7 +23098,6 @@ typedef struct dmlops_plan_SlidingParams {
     int64_t blocksAcross;
     int64_t groupColumns;
     dmlops_plan_int_64 weights;
-    dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
@@ -23105,6 +23111,7 @@ typedef struct dmlops_plan_Tile {
 typedef struct dmlops_plan_Side {
     dmlops_plan_int_8 steps;
     int64_t depth;
+    int64_t matrix;
     int is_along;
     int64_t vector;
 } dmlops_plan_Side;
@@ -23141,11 +23148,35 @@ typedef struct dmlops_plan_Share {
     dmlops_plan_Split split;
 } dmlops_plan_Share;
 
+typedef struct dmlops_plan_int_96 {
+    int64_t count;
+    int64_t items[96];
+} dmlops_plan_int_96;
+
+DMLOPS_CALLED void dmlops_plan_int_96_insert(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t place, int64_t item) {
+    if (list->count >= 96 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dmlops_plan_int_96* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_8 sizes;
     dmlops_plan_int_8 leftSteps;
     dmlops_plan_int_8 rightSteps;
-    dmlops_plan_int_64 window;
+    dmlops_plan_int_96 window;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     int64_t rank;
@@ -23560,22 +23591,6 @@ DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
-typedef struct dmlops_plan_int_8_8 {
-    int64_t count;
-    dmlops_plan_int_8 items[8];
-} dmlops_plan_int_8_8;
-
-DMLOPS_CALLED void dmlops_plan_int_8_8_insert(dmlops_planning* planning, dmlops_plan_int_8_8* list, int64_t place, const dmlops_plan_int_8* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
     dmlops_binding binding;
     binding.member = buffer->member < 0 ? DMLOPS_SCRATCH : (uint32_t)buffer->member;
@@ -23723,6 +23738,9 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     for (int64_t i = 0; i < record->activations.count; ++i) {
         dmlops_put_word(planning, record->activations.items[i]);
     }
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->layers);
     dmlops_put_word(planning, record->planes);
@@ -23731,9 +23749,6 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->groupColumns);
     for (int64_t i = 0; i < record->weights.count; ++i) {
         dmlops_put_word(planning, record->weights.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
     }
     for (int64_t i = 0; i < record->scalars.count; ++i) {
         dmlops_put_word(planning, record->scalars.items[i]);
@@ -24004,9 +24019,16 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     int64_t axis);
-DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes);
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes, int by_units);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
     is_along);
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
@@ -24050,8 +24072,19 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
+DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* passes);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
+DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window);
+DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
+DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
@@ -24087,7 +24120,7 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones);
+    dmlops_plan_int_8* ones, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t products);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
@@ -24096,6 +24129,11 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* left);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24104,18 +24142,22 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning
     int64_t axis, int64_t stride);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Share* share);
 DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
-    const dmlops_plan_Known* known, int64_t number, int64_t threads);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
     int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
@@ -24135,6 +24177,8 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning,
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
+    index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
@@ -24468,11 +24512,84 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
     return loops;
 }
 
-/* The macros of the pass, and its threads: a group for each block of rows and of columns of the values of a head.
-   `sizes` are those of what is written. */
-DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8*
-    sizes) {
+/* Whether matrix units work the pass out: the device has them, all floats are halves, and rows are whole vectors of
+   these, few enough that a wave has its sums in registers. `sizes` are those of what is written. */
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
+        return 0;
+    }
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float && (tensor->bits != 16)) {
+            return 0;
+        }
+    }
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 128);
+}
+
+/* Whether scores, or which of them count, depend on tensors that are there. */
+DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* one = &tensors->items[place];
+        made_1 = made_1 || ((((attention->told >> place) & 1) == 1) && one->is_present);
+    }
+    return made_1;
+}
+
+/* The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves few groups, or
+   half of them has room for all rows. `sizes` are those of what is written. */
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes) {
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t blocks = (dmlops_max(depth, sizes->items[dmlops_item(planning, 3, sizes->count)]) <= 64) ? 2 : 1;
+    int64_t waves = 4;
+    int64_t rows = dmlops_multiply(dmlops_multiply(waves, blocks), 16);
+    int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 2, sizes->count)], rows));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 16) && ((groups < 128) || (dmlops_divide(rows, 2) >=
+        sizes->items[dmlops_item(planning, 2, sizes->count)])))) {
+        waves = (blocks == 1) ? dmlops_divide(waves, 2) : waves;
+        blocks = 1;
+        rows = dmlops_multiply(dmlops_multiply(waves, blocks), 16);
+        groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
+            2, sizes->count)], rows));
+    }
+    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    dmlops_out_define(planning, "", "BLOCKS", blocks);
+    dmlops_out_define(planning, "", "QUERY_SIXTEENS", dmlops_plan_ceil_div(planning, depth, 16));
+    dmlops_out_define(planning, "", "VALUE_SIXTEENS", dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
+        3, sizes->count)], 16));
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    dmlops_plan_AttentionGroups made_1;
+    made_1.threads = dmlops_plan_times(planning, groups, dmlops_multiply(waves, 32));
+    made_1.in_group = dmlops_multiply(waves, 32);
+    return made_1;
+}
+
+/* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
+   what is written. */
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    const dmlops_plan_int_8* sizes, int by_units) {
+    if (by_units) {
+        dmlops_plan_AttentionGroups made_1 = dmlops_plan_define_attention_units(planning, attention, tensors,
+            kept_sizes, sizes);
+        return made_1;
+    }
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
     int64_t fours = dmlops_min(dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
@@ -24486,20 +24603,17 @@ DMLOPS_CALLED int64_t dmlops_plan_define_attention(dmlops_planning* planning, co
         (dmlops_modulo(kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].count)], 4) == 0);
-    int is_told = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if ((((attention->told >> place) & 1) == 1) && tensor->is_present) {
-            is_told = 1;
-        }
-    }
     dmlops_out_define(planning, "", "ROWS", rows);
     dmlops_out_define(planning, "", "DEPTH", is_many ? 8 : 16);
     dmlops_out_define(planning, "", "VALUE_FOURS", fours);
     dmlops_out_define(planning, "", "SCRATCH_VECTOR", is_whole ? 4 : 1);
-    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)is_told);
-    return dmlops_multiply(dmlops_plan_times(planning, dmlops_plan_times(planning, heads,
-        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across), 128);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
+    dmlops_plan_AttentionGroups made_2;
+    made_2.threads = dmlops_multiply(groups, 128);
+    made_2.in_group = 128;
+    return made_2;
 }
 
 /* The sizes of what is written at once: of a recurrence, one step. */
@@ -25018,6 +25132,29 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* plan
     return made_4;
 }
 
+/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each written by a
+   pass that writes nothing else. */
+DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* passes) {
+    int64_t halves = 0;
+    for (int64_t each_1 = 0; each_1 < passes->count; ++each_1) {
+        const dmlops_plan_Pass* one = &passes->items[each_1];
+        if (one->number == shader->attention.number) {
+            dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+            if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
+                halves = one->reads;
+            }
+        }
+    }
+    for (int64_t each_2 = 0; each_2 < passes->count; ++each_2) {
+        const dmlops_plan_Pass* one = &passes->items[each_2];
+        if (((one->writes & halves) != 0) && ((one->writes & halves) != one->writes)) {
+            return 0;
+        }
+    }
+    return halves;
+}
+
 /* The dispatches; none where every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -25057,6 +25194,10 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
             from_zeros);
         dmlops_out_write(planning, &made_4);
+    }
+    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, &passes);
+    if (shader->attention.number != -1) {
+        dmlops_out_define(planning, "", "HALVES", (int64_t)(halves != 0));
     }
     dmlops_out_share(planning);
     dmlops_plan_SumsTile_32 tiles;
@@ -25101,14 +25242,23 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 int64_t threads = count;
                 int64_t in_group = 64;
                 if (one.number == shader->attention.number) {
-                    threads = dmlops_plan_define_attention(planning, &shader->attention, &told->tensors,
-                        &told->kept_sizes, &shape);
-                    in_group = 128;
-                }
-                if (tiles.items[dmlops_item(planning, item, tiles.count)].threads > 0) {
-                    dmlops_plan_define_sums(planning, &tiles.items[dmlops_item(planning, item, tiles.count)]);
-                    threads = tiles.items[dmlops_item(planning, item, tiles.count)].all_threads;
-                    in_group = tiles.items[dmlops_item(planning, item, tiles.count)].threads;
+                    dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &shader->attention,
+                        &told->tensors, &told->kept_sizes, &shape, halves != 0);
+                    threads = attending.threads;
+                    in_group = attending.in_group;
+                } else {
+                    if ((one.writes & halves) != 0) {
+                        dmlops_out_define(planning, "", "HALVING", 1);
+                        dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+                        count = dmlops_divide(count, 8);
+                        threads = count;
+                    } else {
+                        if (tiles.items[dmlops_item(planning, item, tiles.count)].threads > 0) {
+                            dmlops_plan_define_sums(planning, &tiles.items[dmlops_item(planning, item, tiles.count)]);
+                            threads = tiles.items[dmlops_item(planning, item, tiles.count)].all_threads;
+                            in_group = tiles.items[dmlops_item(planning, item, tiles.count)].threads;
+                        }
+                    }
                 }
                 dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
                 dmlops_out_define(planning, "", "NUM_THREADS", in_group);
@@ -25146,14 +25296,122 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     }
 }
 
+/* Whether there is more than one phase. */
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < window->right_divisors.count; ++each_2) {
+        const int64_t divisor = window->right_divisors.items[each_2];
+        made_1 = made_1 || (divisor > 1);
+    }
+    return made_1;
+}
+
+/* Whether phases are worth it: what is next to an element in its phase is next to it on the right factor, too, all
+   phases are there, and not many meet no place at all. */
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* output) {
+    int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
+        dmlops_plan_most_places(planning, window));
+    int found = places <= dmlops_multiply(16, dmlops_plan_element_count(planning, &window->sizes));
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        int is_next = dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
+            window->right_first.items[dmlops_item(planning, d, window->right_first.count)]) == 1;
+        found = found && ((divisor == 1) || (is_next && (divisor <= output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)])));
+    }
+    return found;
+}
+
+/* How far apart places of the window are that one phase meets. */
+DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
+    int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+    return dmlops_divide(divisor, dmlops_gcd(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+        window->right_taps.count)], window->right_first.items[dmlops_item(planning, d, window->right_first.count)]),
+        divisor));
+}
+
+DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    int64_t count = 1;
+    for (int64_t each_1 = 0; each_1 < window->right_divisors.count; ++each_1) {
+        const int64_t divisor = window->right_divisors.items[each_1];
+        count = dmlops_plan_times(planning, count, divisor);
+    }
+    return count;
+}
+
+/* How many places of the window a phase meets at most. */
+DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    int64_t places = 1;
+    for (int64_t d = 0; d < window->sizes.count; ++d) {
+        const int64_t size = window->sizes.items[d];
+        places = dmlops_plan_times(planning, places, dmlops_plan_ceil_div(planning, size, dmlops_plan_period(planning,
+            window, d)));
+    }
+    return places;
+}
+
+/* The dimension of the left factor that counts rows, 0 or 1; the other one counts channels. */
+DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* output) {
+    return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
+}
+
+/* The same window, its places in the order in which they lie on the right factor. */
+DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    dmlops_plan_int_8 left_first;
+    left_first.count = 0;
+    dmlops_plan_int_8 left_taps;
+    left_taps.count = 0;
+    dmlops_plan_int_8 first;
+    first.count = 0;
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t place = window->right_first.items[d];
+        int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)],
+            place);
+        int64_t left_tap = dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]);
+        int64_t moved = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d, window->sizes.count)],
+            1) : 0;
+        int64_t way = (tap < 0) ? -1 : 1;
+        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_add(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
+            dmlops_multiply(moved, tap)));
+        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_add(first.items[dmlops_item(planning, d,
+            first.count)], dmlops_multiply(way, tap)));
+        dmlops_plan_int_8_insert(planning, &left_first, left_first.count,
+            dmlops_add(window->left_first.items[dmlops_item(planning, d, window->left_first.count)],
+            dmlops_multiply(moved, left_tap)));
+        dmlops_plan_int_8_insert(planning, &left_taps, left_taps.count,
+            dmlops_add(left_first.items[dmlops_item(planning, d, left_first.count)], dmlops_multiply(way, left_tap)));
+    }
+    dmlops_plan_Window made_1;
+    made_1.sizes = window->sizes;
+    made_1.groups = window->groups;
+    made_1.axes = window->axes;
+    made_1.left_first = left_first;
+    made_1.left_taps = left_taps;
+    made_1.right_first = first;
+    made_1.right_steps = steps;
+    made_1.right_taps = taps;
+    made_1.right_divisors = window->right_divisors;
+    return made_1;
+}
+
 /* The window: the definition's own, or that of a contraction. */
 DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_Window window = told->factors.window;
-    if (window.sizes.count == 0) {
+    if (factors.window.sizes.count == 0) {
         return told->sliding;
     }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &factors.window);
     dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
     int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
     dmlops_plan_int_8 limits;
@@ -25211,7 +25469,8 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double && !dmlops_plan_is_divided(planning,
+        &told->factors.window);
     for (int64_t d = 0; d < sliding.axes.count; ++d) {
         const int64_t axis = sliding.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
@@ -25314,7 +25573,6 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
 /* How weights are read, in the order of the shader's constants; nothing where there are none. */
 DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Window window = told->factors.window;
     if (shader->sliding.weights == -1) {
         dmlops_plan_int_8 made_1;
         made_1.count = 0;
@@ -25325,6 +25583,7 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
         made_3.words = made_2;
         return made_3;
     }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &told->factors.window);
     dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
         told->tensors.count)];
     dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
@@ -25344,9 +25603,11 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
     while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
         dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
     }
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
     int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
-        told->factors.left.items[dmlops_item(planning, 0, told->factors.left.count)], output.sizes.count)],
-        dmlops_max(window.groups, 1));
+        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output.sizes.count)],
+        groups);
     dmlops_plan_int_64 words;
     words.count = 0;
     dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
@@ -25354,10 +25615,13 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
         tensor.strides.count)]);
     dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
     dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, 0,
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, counts_rows,
         weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, 1,
-        weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning,
+        dmlops_subtract(1, counts_rows), weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count,
+        dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
+        weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
     dmlops_plan_Weights made_4;
     made_4.steps = steps;
     made_4.words = words;
@@ -25523,8 +25787,8 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
     dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
     if (shader->sliding.weights != -1) {
-        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning, 0,
-            told->factors.left.count)]);
+        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
+            dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
         layers = dmlops_plan_times(planning, layers, told->factors.depth);
     }
     dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
@@ -25550,6 +25814,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.weightsSteps = weights.steps;
     params.lists = known.lists;
     params.activations = known.activations;
+    params.elements = told->elements;
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
@@ -25557,7 +25822,6 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.blocksAcross = blocks_across;
     params.groupColumns = groups.columns;
     params.weights = weights.words;
-    params.elements = told->elements;
     params.scalars = known.scalars;
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
@@ -25634,6 +25898,7 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     dmlops_plan_Side made_1;
     made_1.steps = steps;
     made_1.depth = step;
+    made_1.matrix = 0;
     made_1.is_along = is_along;
     made_1.vector = vector;
     return made_1;
@@ -25654,9 +25919,9 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     return run;
 }
 
-/* The sizes of the output, 1 along some dimensions. */
+/* The sizes of the output, or of its largest phase, 1 along some dimensions. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones) {
+    dmlops_plan_int_8* ones, const dmlops_plan_Window* window) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
@@ -25666,7 +25931,13 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
             const int64_t one = ones->items[each_1];
             is_one = is_one || (axis == one);
         }
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, is_one ? 1 : size);
+        int64_t own = is_one ? 1 : size;
+        for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+            const int64_t divisor = window->right_divisors.items[d];
+            own = (axis == window->axes.items[dmlops_item(planning, d, window->axes.count)]) ?
+                dmlops_plan_ceil_div(planning, own, divisor) : own;
+        }
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, own);
     }
     while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
@@ -25706,7 +25977,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, column_axis);
-    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
+    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2, &factors.window);
     dmlops_plan_Side made_4 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
         factors.depth);
     dmlops_plan_Side made_5 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
@@ -25732,7 +26003,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
 DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor) {
     int is_even = 1;
-    int is_first = 1;
+    int is_ordered = 1;
     int64_t step = 0;
     int64_t following = 0;
     for (int64_t place = 0; place < window->sizes.count; ++place) {
@@ -25743,9 +26014,9 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
             int64_t own = dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
                 window->left_taps.count)], window->left_first.items[dmlops_item(planning, d,
                 window->left_first.count)]), stride);
-            is_even = is_even && (is_first || (own == following));
-            step = is_first ? own : step;
-            is_first = 0;
+            is_even = is_even && (is_ordered || (own == following));
+            step = is_ordered ? own : step;
+            is_ordered = 0;
             following = dmlops_multiply(own, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
         }
     }
@@ -25755,7 +26026,7 @@ DMLOPS_CALLED dmlops_plan_TapStep dmlops_plan_tap_step(dmlops_planning* planning
     return made_1;
 }
 
-/* The output as matrices, with a window: one for each group. */
+/* The output as matrices, with a window: one for each phase of each group. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Factors factors = told->factors;
@@ -25764,65 +26035,114 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
     dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int64_t row_axis = factors.left.items[dmlops_item(planning, 0, factors.left.count)];
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &factors, &output);
+    int64_t row_axis = factors.left.items[dmlops_item(planning, counts_rows, factors.left.count)];
     int64_t groups = dmlops_max(window.groups, 1);
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, row_axis);
+    dmlops_plan_int_8 sizes = dmlops_plan_boxed(planning, &output, &made_1, &window);
     int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)], groups);
-    int64_t columns = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes),
-        output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)]);
-    int64_t depth = dmlops_plan_times(planning, factors.depth, dmlops_plan_element_count(planning, &window.sizes));
-    dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, &window, &left);
-    int is_straight = step.is_even;
+    int64_t columns = 1;
+    for (int64_t each_2 = 0; each_2 < sizes.count; ++each_2) {
+        const int64_t size = sizes.items[each_2];
+        columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
+    }
+    int64_t depth = dmlops_plan_times(planning, factors.depth, dmlops_plan_most_places(planning, &window));
+    int is_straight = dmlops_plan_has_phases(planning, &window, &output);
     for (int64_t d = 0; d < window.axes.count; ++d) {
         const int64_t axis = window.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(window.axes.items[dmlops_item(planning, 0,
             window.axes.count)], d));
     }
-    int64_t first = dmlops_plan_first_of(planning, &window, &left);
+    int64_t row_step = left.strides.items[dmlops_item(planning, counts_rows, left.strides.count)];
+    int64_t depth_step = left.strides.items[dmlops_item(planning, dmlops_subtract(1, counts_rows), left.strides.count)];
+    int64_t matrix_step = dmlops_multiply(dmlops_divide(left.sizes.items[dmlops_item(planning, 0, left.sizes.count)],
+        groups), left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
     dmlops_plan_int_64 others;
     others.count = 0;
-    dmlops_plan_int_64_insert(planning, &others, others.count, left.strides.items[dmlops_item(planning, 0,
-        left.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &others, others.count, step.step);
-    dmlops_plan_int_64_insert(planning, &others, others.count, first);
-    int64_t vector = (left.strides.items[dmlops_item(planning, 1, left.strides.count)] == 1) ? 4 : 1;
-    vector = dmlops_gcd(vector, factors.depth);
-    for (int64_t each_1 = 0; each_1 < others.count; ++each_1) {
-        const int64_t other = others.items[each_1];
+    dmlops_plan_int_64_insert(planning, &others, others.count, row_step);
+    dmlops_plan_TapStep made_3 = dmlops_plan_tap_step(planning, &window, &left);
+    dmlops_plan_int_64_insert(planning, &others, others.count, made_3.step);
+    dmlops_plan_int_64_insert(planning, &others, others.count, dmlops_plan_first_of(planning, &window, &left));
+    dmlops_plan_int_64_insert(planning, &others, others.count, matrix_step);
+    int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors.depth);
+    for (int64_t each_4 = 0; each_4 < others.count; ++each_4) {
+        const int64_t other = others.items[each_4];
         vector = dmlops_gcd(vector, other);
     }
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
-    dmlops_plan_int_8 made_3 = dmlops_plan_boxed(planning, &output, &made_2);
-    dmlops_plan_int_8 made_4 = dmlops_plan_axis_steps(planning, &output, row_axis,
-        left.strides.items[dmlops_item(planning, 0, left.strides.count)]);
-    dmlops_plan_Side made_5;
-    made_5.steps = made_4;
-    made_5.depth = left.strides.items[dmlops_item(planning, 1, left.strides.count)];
-    made_5.is_along = 1;
-    made_5.vector = vector;
-    dmlops_plan_int_8 made_6 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
+    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, &window));
+    dmlops_plan_int_8 made_5 = dmlops_plan_axis_steps(planning, &output, row_axis, row_step);
+    dmlops_plan_Side made_6;
+    made_6.steps = made_5;
+    made_6.depth = depth_step;
+    made_6.matrix = matrix_step;
+    made_6.is_along = 1;
+    made_6.vector = vector;
+    dmlops_plan_int_8 made_7 = dmlops_plan_axis_steps(planning, &output, factors.right.items[dmlops_item(planning, 0,
         factors.right.count)], right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
-    dmlops_plan_Side made_7;
-    made_7.steps = made_6;
-    made_7.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
-    made_7.is_along = 0;
-    made_7.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
-    dmlops_plan_Matrices made_8;
-    made_8.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, groups)));
-    made_8.sizes = made_3;
-    made_8.row_axis = row_axis;
-    made_8.column_axis = -1;
-    made_8.rows = rows;
-    made_8.columns = columns;
-    made_8.run = dmlops_plan_side_by_side(planning, &output, row_axis);
-    made_8.depth = depth;
-    made_8.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
-    made_8.count = groups;
-    made_8.left = made_5;
-    made_8.right = made_7;
-    return made_8;
+    dmlops_plan_Side made_8;
+    made_8.steps = made_7;
+    made_8.depth = right.strides.items[dmlops_item(planning, 1, right.strides.count)];
+    made_8.matrix = 0;
+    made_8.is_along = 0;
+    made_8.vector = dmlops_plan_neighbours(planning, &window, &right, &output);
+    dmlops_plan_Matrices made_9;
+    made_9.is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
+    made_9.sizes = sizes;
+    made_9.row_axis = row_axis;
+    made_9.column_axis = -1;
+    made_9.rows = rows;
+    made_9.columns = columns;
+    made_9.run = dmlops_plan_is_divided(planning, &window) ? 1 : dmlops_plan_side_by_side(planning, &output, row_axis);
+    made_9.depth = depth;
+    made_9.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
+    made_9.count = count;
+    made_9.left = made_6;
+    made_9.right = made_8;
+    return made_9;
+}
+
+/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
+    if (found->column_axis != -1) {
+        return 0;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int is_scattered = (dmlops_plan_element_count(planning, &window.sizes) > 1) || (found->left.depth != 1);
+    dmlops_plan_TapStep step = dmlops_plan_tap_step(planning, &window, &left);
+    int is_direct = !dmlops_plan_is_divided(planning, &window) && step.is_even;
+    return !is_direct || (is_scattered && (products >= 67108864));
+}
+
+/* Words from one product to the next of a left factor in order: its rows, side by side. */
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
+}
+
+/* The same with another left factor. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* left) {
+    (void)planning;
+    dmlops_plan_Matrices made_1;
+    made_1.is_worth = found->is_worth;
+    made_1.sizes = found->sizes;
+    made_1.row_axis = found->row_axis;
+    made_1.column_axis = found->column_axis;
+    made_1.rows = found->rows;
+    made_1.columns = found->columns;
+    made_1.run = found->run;
+    made_1.depth = found->depth;
+    made_1.tile_depth = found->tile_depth;
+    made_1.count = found->count;
+    made_1.left = *left;
+    made_1.right = found->right;
+    return made_1;
 }
 
 /* Whether places of the window are outside of the tensor. */
@@ -25841,8 +26161,9 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
             window->sizes.count)], 1));
         int64_t least = dmlops_add(dmlops_min(first, last), dmlops_min(span, 0));
         int64_t greatest = dmlops_add(dmlops_max(first, last), dmlops_max(span, 0));
-        found = found || (least < 0) || (greatest >= tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            tensor->sizes.count)]);
+        int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+        found = found || (dmlops_plan_ceil_div(planning, least, divisor) < 0) || (dmlops_divide(greatest, divisor) >=
+            tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)]);
     }
     return found;
 }
@@ -25859,6 +26180,8 @@ DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dm
         int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
         is_whole = is_whole && (window->right_first.items[dmlops_item(planning, d, window->right_first.count)] == 0) &&
             (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
+        is_whole = is_whole && (window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)] ==
+            1);
         is_whole = is_whole && (output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
             window->axes.count)], output->sizes.count)] == size);
         is_whole = is_whole && ((size == 1) || (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
@@ -25900,53 +26223,68 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor) {
-    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
+/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
+   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right) {
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
     dmlops_plan_int_8 steps;
     steps.count = 0;
     dmlops_plan_int_8 taps;
     taps.count = 0;
+    dmlops_plan_int_8 periods;
+    periods.count = 0;
+    dmlops_plan_int_8 left_steps;
+    left_steps.count = 0;
     for (int64_t d = 0; d < window->right_first.count; ++d) {
         const int64_t first = window->right_first.items[d];
         dmlops_plan_int_8_insert(planning, &steps, steps.count,
             dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
+        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, window, d));
         dmlops_plan_int_8_insert(planning, &taps, taps.count,
-            dmlops_subtract(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)], first));
+            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        dmlops_plan_int_8_insert(planning, &left_steps, left_steps.count,
+            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
+            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
     }
     dmlops_plan_int_8 limits;
     limits.count = 0;
-    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
-        const int64_t size = tensor->sizes.items[d];
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
         if (d >= behind) {
             dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
         }
     }
     dmlops_plan_int_8 strides;
     strides.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
+    for (int64_t d = 0; d < right->strides.count; ++d) {
+        const int64_t stride = right->strides.items[d];
         if (d >= behind) {
             dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
         }
     }
-    dmlops_plan_int_8_8 lists;
+    dmlops_plan_int_8_16 lists;
     lists.count = 0;
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->sizes);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &window->right_first);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &limits);
-    dmlops_plan_int_8_8_insert(planning, &lists, lists.count, &strides);
-    dmlops_plan_int_64 words;
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->sizes);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_first);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &strides);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_divisors);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
+    dmlops_plan_int_96 words;
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
         const dmlops_plan_int_8* entries = &lists.items[each_1];
         dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, entries);
         for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
             const int64_t word = made_3.items[each_2];
-            dmlops_plan_int_64_insert(planning, &words, words.count, word);
+            dmlops_plan_int_96_insert(planning, &words, words.count, word);
         }
     }
     return words;
@@ -25963,10 +26301,14 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         return made_1;
     }
     if (found->column_axis == -1) {
+        int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
+            dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
+        int is_tail = (tiles > 396) && (tiles < 528);
+        int is_small = (tiles <= 32) || is_tail;
         dmlops_plan_Tile made_2;
-        made_2.rows = 64;
+        made_2.rows = is_small ? 32 : 64;
         made_2.columns = 128;
-        made_2.threadRows = 8;
+        made_2.threadRows = is_small ? 4 : 8;
         made_2.threadColumns = 8;
         return made_2;
     }
@@ -25993,10 +26335,15 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int is_busy = dmlops_multiply(2, groups) >= 512;
-    int64_t wanted = (found->column_axis == -1) ? dmlops_divide(512, groups) : dmlops_plan_ceil_div(planning, 512,
-        groups);
-    int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 1);
+    int64_t wanted = 1;
+    if (found->column_axis == -1) {
+        wanted = dmlops_divide(528, groups);
+    } else {
+        if (dmlops_multiply(2, groups) < 512) {
+            wanted = dmlops_plan_ceil_div(planning, 512, groups);
+        }
+    }
+    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), found->tile_depth), 1), found->tile_depth);
     parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
@@ -26024,12 +26371,14 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
     return (vector == 4) ? 4 : 1;
 }
 
-/* One dispatch, two where sums are worked out in parts; the passes of the definition where those are as good. */
+/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts.
+   The passes of the definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
-    if (told->factors.applies && (window.sizes.count > 0) && (found.rows < 4)) {
+    int is_windowed = told->factors.applies && (window.sizes.count > 0);
+    if (is_windowed && (found.rows < 4) && !dmlops_plan_is_divided(planning, &window)) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
@@ -26041,10 +26390,15 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_Split split = share.split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (dmlops_plan_times(planning, whole, split.parts) >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_plan_times(planning,
-            whole, split.parts)));
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
+        split.parts), 4), 4) : 0;
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, &found);
+    int64_t left_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found.depth,
+        dmlops_plan_row_pitch(planning, &found)), found.count) : 0;
+    int64_t words = dmlops_max(dmlops_add(part_words, left_words), dmlops_plan_times(planning, whole, split.parts));
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
@@ -26054,42 +26408,75 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Tile tile = share.tile;
-    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &space, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
-    if (found.column_axis == -1) {
-        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found.tile_depth) ==
-            0));
-        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-            &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
-    } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_define_matrices(planning, told, shader, &found);
+    dmlops_plan_define_shares(planning, &found, &share);
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
+        left_words)), 16), 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_out_share(planning);
+    int64_t number = shader->contracted.number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
+        shader->contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_Matrices factors = found;
+    if (is_ordered) {
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, first, &share, &known, dmlops_add(number, 3),
+            left_words);
+        int64_t pitch = dmlops_plan_row_pitch(planning, &found);
+        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found.row_axis, 1);
+        dmlops_plan_Side made_4;
+        made_4.steps = steps;
+        made_4.depth = pitch;
+        made_4.matrix = dmlops_plan_times(planning, found.depth, pitch);
+        made_4.is_along = 0;
+        made_4.vector = 4;
+        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, &found, &made_4);
+        factors = made_5;
+        first = part_words;
     }
-    dmlops_out_define(planning, "", "LEFT_VECTOR", found.left.vector);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found.left.is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", found.right.vector);
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found.right.is_along);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found.count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
+    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, number, threads);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, dmlops_add(number,
+            1), whole);
+    }
+}
+
+/* The macros that say how the output counts as matrices. */
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (found->column_axis != -1) {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+        return;
+    }
+    dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+    dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found->tile_depth) ==
+        0));
+    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
+    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+}
+
+/* The macros of tiles. */
+DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Share* share) {
+    dmlops_plan_Tile tile = share->tile;
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", found->right.vector);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_DEPTH", found.tile_depth);
+    dmlops_out_define(planning, "", "TILE_DEPTH", found->tile_depth);
     dmlops_out_define(planning, "", "TILES_WALKED", 8);
     dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
-        whole), split.parts) : 8, 0);
-    dmlops_out_write(planning, &made_2);
-    dmlops_out_share(planning);
-    int64_t number = shader->contracted.number;
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found.count), split.parts), dmlops_plan_threads_of(planning, &tile));
-    dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, number, threads);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &found, &share, &known, dmlops_add(number, 1), whole);
-    }
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share->split.parts > 1));
 }
 
 /* Threads in a group that works out a tile. */
@@ -26099,30 +26486,32 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dm
         tile->threadColumns));
 }
 
-/* Pass `number`, by so many threads; a second one waits for the first. */
+/* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Share* share,
-    const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Split split = share->split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     int is_tiled_pass = number == contracted.number;
+    int is_windowed = found->column_axis == -1;
+    int is_ordered = is_windowed && !found->left.is_along;
     int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
     int stores_all = is_tiled_pass && (split.parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
+    if (is_tiled_pass && is_windowed) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+    }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
-    int64_t first = 0;
-    if (found->column_axis == -1) {
-        first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
-            contracted.left, told->tensors.count)]);
-    }
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
         known, &groups);
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, number == dmlops_add(contracted.number, 1));
+    dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
 }
 
 /* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
@@ -26131,16 +26520,16 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
     int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_int_64 window;
+    dmlops_plan_int_96 window;
     window.count = 0;
     dmlops_plan_int_64 tap;
     tap.count = 0;
     if (factors.window.sizes.count > 0) {
-        dmlops_plan_int_64 made_1 = dmlops_plan_window_words(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)]);
+        dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+        dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+        dmlops_plan_int_96 made_1 = dmlops_plan_window_words(planning, &factors.window, &left, &right);
         window = made_1;
-        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)]);
+        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
         int64_t step = made_2.step;
         dmlops_plan_int_64 made_3;
         made_3.count = 0;
@@ -26150,6 +26539,7 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(first, INT64_C(4294967296)));
         dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
         tap = made_3;
+        dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
     dmlops_plan_int_8 made_4;
     made_4.count = 0;
@@ -26328,7 +26718,7 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
     dmlops_plan_Loop* inner, int64_t vector) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
-    int64_t wide = dmlops_gcd(8, dmlops_divide(inner->size, vector));
+    int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
     dmlops_plan_Loop_16 found;
     found.count = 0;
     dmlops_plan_Loop down = dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high));
@@ -26641,6 +27031,23 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, 
     return made_3;
 }
 
+/* How many of an element's indices are loaded at once, where they lie side by side; else 1. */
+DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
+    index_bits) {
+    int64_t width = dmlops_gcd(moved->lookups.count, dmlops_divide(128, index_bits));
+    for (int64_t each_1 = 0; each_1 < moved->loops.count; ++each_1) {
+        const dmlops_plan_Loop* loop = &moved->loops.items[each_1];
+        width = dmlops_gcd(width, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
+    }
+    for (int64_t place = 0; place < moved->lookups.count; ++place) {
+        const dmlops_plan_Lookup* lookup = &moved->lookups.items[place];
+        if (lookup->offset != place) {
+            return 1;
+        }
+    }
+    return width;
+}
+
 /* The one dispatch that gathers, in the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
     dmlops_plan_Moved made_1 = dmlops_plan_moved_of(planning, told);
@@ -26657,27 +27064,34 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     }
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner.size, inner.strides.items[dmlops_item(planning, 2,
         inner.strides.count)], &outer);
-    int64_t index_vector = 1;
+    int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
+    int64_t index_vector = dmlops_plan_tuple_width(planning, &moved, told->indices.bits);
+    int by_tuples = index_vector > 1;
+    if (by_tuples && (bits > 8)) {
+        int64_t made_4 = dmlops_gcd(vector, 2);
+        int64_t made_5 = 1;
+        vector = made_4;
+        unroll = made_5;
+    }
     if (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] == 1) {
         index_vector = dmlops_gcd(vector, dmlops_divide(128, told->indices.bits));
-        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, moved.loops.count); ++each_4) {
-            const dmlops_plan_Loop* loop = &moved.loops.items[each_4];
+        for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
+            const dmlops_plan_Loop* loop = &moved.loops.items[each_6];
             index_vector = dmlops_gcd(index_vector, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
         }
-        for (int64_t each_5 = 0; each_5 < moved.lookups.count; ++each_5) {
-            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_5];
+        for (int64_t each_7 = 0; each_7 < moved.lookups.count; ++each_7) {
+            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_7];
             index_vector = dmlops_gcd(index_vector, lookup->offset);
         }
     }
-    int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
-        const dmlops_plan_Loop* item = &moved.loops.items[each_6];
+    for (int64_t each_8 = 0; each_8 < dmlops_clip(-1, moved.loops.count); ++each_8) {
+        const dmlops_plan_Loop* item = &moved.loops.items[each_8];
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_plan_Loop made_7 = dmlops_plan_in_steps(planning, &inner, vector);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
+    dmlops_plan_Loop made_9 = dmlops_plan_in_steps(planning, &inner, vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_9);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll);
     dmlops_out_define(planning, "", "ELEMENT_SIZE", moved.bytes);
@@ -26687,34 +27101,37 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "LOOKUPS", moved.lookups.count);
     dmlops_out_define(planning, "", "VECTOR", vector);
     dmlops_out_define(planning, "", "INDEX_VECTOR", index_vector);
+    if (moved.lookups.count > 1) {
+        dmlops_out_define(planning, "", "BY_TUPLES", (int64_t)by_tuples);
+    }
     dmlops_out_define(planning, "", "UNROLL", unroll);
     dmlops_out_define(planning, "", "NUM_THREADS", 512);
-    dmlops_plan_GatherResources made_8;
-    made_8.input = told->input.buffer;
-    made_8.indices = told->indices.buffer;
-    made_8.output = told->output.buffer;
-    dmlops_out_read(planning, &made_8.input);
-    dmlops_out_read(planning, &made_8.indices);
-    dmlops_out_write(planning, &made_8.output);
-    dmlops_plan_Dimension_10 made_9 = dmlops_plan_dimensions(planning, &vectors);
-    dmlops_plan_GatherLookup_8 made_10;
-    made_10.count = 0;
-    for (int64_t each_11 = 0; each_11 < moved.lookups.count; ++each_11) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_11];
-        dmlops_plan_GatherLookup made_12;
-        made_12.size = lookup->size;
-        made_12.inputStride = lookup->stride;
-        made_12.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_insert(planning, &made_10, made_10.count, &made_12);
+    dmlops_plan_GatherResources made_10;
+    made_10.input = told->input.buffer;
+    made_10.indices = told->indices.buffer;
+    made_10.output = told->output.buffer;
+    dmlops_out_read(planning, &made_10.input);
+    dmlops_out_read(planning, &made_10.indices);
+    dmlops_out_write(planning, &made_10.output);
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_GatherLookup_8 made_12;
+    made_12.count = 0;
+    for (int64_t each_13 = 0; each_13 < moved.lookups.count; ++each_13) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_13];
+        dmlops_plan_GatherLookup made_14;
+        made_14.size = lookup->size;
+        made_14.inputStride = lookup->stride;
+        made_14.indexOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_insert(planning, &made_12, made_12.count, &made_14);
     }
-    dmlops_plan_GatherParams made_13;
-    made_13.count = count;
-    made_13.groupColumns = groups.columns;
-    made_13.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
-    made_13.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
-    made_13.dimensions = made_9;
-    made_13.lookups = made_10;
-    dmlops_put_GatherParams(planning, &made_13);
+    dmlops_plan_GatherParams made_15;
+    made_15.count = count;
+    made_15.groupColumns = groups.columns;
+    made_15.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
+    made_15.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
+    made_15.dimensions = made_11;
+    made_15.lookups = made_12;
+    dmlops_put_GatherParams(planning, &made_15);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
@@ -26762,7 +27179,8 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
         is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
             window.right_steps.count)] == 1));
         is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            right.sizes.count)]);
+            right.sizes.count)]) && (window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]
+            == 1);
     }
     int64_t run = 1;
     for (int64_t place = 0; place < window.sizes.count; ++place) {
@@ -26946,8 +27364,9 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
     int is_windowed = found->column_axis == -1;
     dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
-    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1));
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
+        dmlops_plan_is_divided(planning, &window));
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
     int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
     if (words >= INT64_C(2147483648)) {
@@ -26970,6 +27389,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
         dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
             &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
+        dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
     } else {
         dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
     }
@@ -27024,26 +27444,15 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
 /* The same with a left factor in order: rows of whole vectors. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output) {
-    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis,
-        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8));
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
+    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
     dmlops_plan_Side made_1;
     made_1.steps = steps;
     made_1.depth = 1;
+    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
     made_1.is_along = 1;
     made_1.vector = 1;
-    dmlops_plan_Matrices made_2;
-    made_2.is_worth = found->is_worth;
-    made_2.sizes = found->sizes;
-    made_2.row_axis = found->row_axis;
-    made_2.column_axis = found->column_axis;
-    made_2.rows = found->rows;
-    made_2.columns = found->columns;
-    made_2.run = found->run;
-    made_2.depth = found->depth;
-    made_2.tile_depth = found->tile_depth;
-    made_2.count = found->count;
-    made_2.left = made_1;
-    made_2.right = found->right;
+    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
     return made_2;
 }
 
@@ -27239,21 +27648,28 @@ DMLOPS_CALLED dmlops_plan_Sets dmlops_plan_sets_of(dmlops_planning* planning, co
 
 /* How threads share sets. */
 DMLOPS_CALLED dmlops_plan_Sharing dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int64_t most = 512;
     int is_across = (sets->number > 1) && (sets->kept.items[dmlops_item(planning, -1,
         sets->kept.count)].strides.items[dmlops_item(planning, 0, sets->kept.items[dmlops_item(planning, -1,
         sets->kept.count)].strides.count)] < sets->reduced.items[dmlops_item(planning, -1,
         sets->reduced.count)].strides.items[dmlops_item(planning, 0, sets->reduced.items[dmlops_item(planning, -1,
         sets->reduced.count)].strides.count)]);
-    int is_whole = !is_across && (sets->extent <= 4096);
+    int is_whole = !is_across && (sets->extent <= dmlops_multiply(most, 8));
     int64_t unroll = is_whole ? 8 : 4;
+    int64_t lanes = dmlops_plan_ceil_div(planning, sets->extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_multiply(sets->number, lanes) < 65536))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, sets->extent, unroll);
+    }
     int64_t side_by_side = is_across ? dmlops_min(32, dmlops_plan_power_of_two(planning, sets->number)) : 1;
-    int64_t lanes = dmlops_min(dmlops_divide(512, side_by_side), dmlops_plan_power_of_two(planning,
-        dmlops_plan_ceil_div(planning, sets->extent, unroll)));
+    lanes = dmlops_min(dmlops_divide(most, side_by_side), dmlops_plan_power_of_two(planning, lanes));
+    int64_t threads = is_across ? most : dmlops_max(lanes, 128);
     dmlops_plan_Sharing made_1;
     made_1.is_across = is_across;
     made_1.unroll = unroll;
     made_1.lanes = lanes;
-    made_1.threads = is_across ? 512 : dmlops_max(lanes, 128);
+    made_1.threads = threads;
     return made_1;
 }
 
@@ -29578,8 +29994,8 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -29663,11 +30079,16 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
     dmlops_tell_integer(planning, &told.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
-    told.factors.applies = dmlops_enum(&desc->Direction) == 0 /* FORWARD */;
+    told.factors.applies = (dmlops_enum(&desc->Direction) == 0 /* FORWARD */ || dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, 1);
-    dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        dmlops_push(&list9, 1);
+        dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+    } else {
+        dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list9, 1);
+    }
     dmlops_tell_list(planning, &told.factors.left, &list9);
     dmlops_list list10;
     list10.count = 0;
@@ -29718,22 +30139,52 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_tell_list(planning, &told.factors.window.left_taps, &list15);
     dmlops_list list17;
     list17.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list17, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+        }
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
     dmlops_list list18;
     list18.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list18, dmlops_subtract(dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+        }
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
     dmlops_list list19;
     list19.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list19, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+        }
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
+    dmlops_list list20;
+    list20.count = 0;
+    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list20, 1);
+        }
+    } else {
+        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
+            dmlops_push(&list20, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2));
+        }
+    }
+    dmlops_tell_list(planning, &told.factors.window.right_divisors, &list20);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_products(planning, &told, &dmlops_convolution_shader);
 }
@@ -29748,10 +30199,10 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     1,
     {17, dmlops_gemm_activations},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
     {2, 0, 1, 3},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -29849,9 +30300,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -29992,9 +30443,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -30077,9 +30528,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -30159,10 +30610,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -30472,9 +30923,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {1, 5, 31, 32, 0, 5},
     {0, NULL},
 };
@@ -30510,9 +30961,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
 };
@@ -30589,10 +31040,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -30650,9 +31101,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 1, 2, 0, 1},
     {0, NULL},
 };
@@ -30704,10 +31155,10 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     1,
     {17, dmlops_rnn_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
 };
 
@@ -30799,10 +31250,10 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {0, NULL},
     1,
     {17, dmlops_lstm_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
 };
 
@@ -30912,10 +31363,10 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     1,
     {17, dmlops_gru_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
 };
 
@@ -31201,9 +31652,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     {0, NULL},
     {2, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -31285,10 +31736,10 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -31395,10 +31846,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -31694,9 +32145,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     {0, NULL},
     {2, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -31876,9 +32327,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization1_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
 };
@@ -31987,10 +32438,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32018,10 +32469,10 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32057,10 +32508,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32110,10 +32561,10 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32178,10 +32629,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32378,10 +32829,10 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32440,10 +32891,10 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32522,10 +32973,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32589,10 +33040,10 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32671,10 +33122,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32826,10 +33277,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32900,9 +33351,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
 };
@@ -32961,10 +33412,10 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -32996,10 +33447,10 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -33050,10 +33501,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -33118,10 +33569,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -33218,9 +33669,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_training_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 15, 16, 96, 4},
     {0, NULL},
 };
@@ -33299,9 +33750,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
 };
@@ -33529,10 +33980,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -33563,10 +34014,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -33617,10 +34068,10 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
     {3, 0, 384},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -33872,9 +34323,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -33961,9 +34412,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     0,
     {0, NULL},
     {1, 0, 1, -1},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -34137,10 +34588,10 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -34207,10 +34658,10 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -34256,9 +34707,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization2_activations},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
 };
@@ -34368,10 +34819,10 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
     {3, 0, 2432},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -34809,10 +35260,10 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -34844,10 +35295,10 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {4, dmlops_fold_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 
@@ -34914,10 +35365,10 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {4, dmlops_unfold_bounds},
     0,
     {0, NULL},
-    {-1, 0, 0, 0},
-    {-1, 0, 0, 0},
-    {-1, 0, 0},
-    {-1, 0, 0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
 

@@ -166,12 +166,6 @@ class Judge:
             ]
             for stage in Stage
         }
-        types = registry.types
-        self.integers = {
-            member.name: types[member.type].range
-            for member in operator.attributes
-            if member.type in types and types[member.type].kind != "float" and member.type != "BOOL"
-        }
         self.enums = {
             member.name: frozenset(entry.value for entry in registry.enums[member.type].entries)
             for member in operator.attributes
@@ -182,15 +176,6 @@ class Judge:
         }
         self.arrays = {member.name: member.count for member in operator.members if member.count is not None}
         self.nested = [member for member in operator.attributes if member.type == "OPERATOR_DESC"]
-        self.parts = {
-            member.name: {
-                part.name: types[part.type].range
-                for part in registry.structs[member.type].members
-                if part.type in types and types[part.type].kind != "float"
-            }
-            for member in operator.attributes
-            if member.type in registry.structs and member.type not in ("OPERATOR_DESC", "SCALAR_UNION")
-        }
         self.inputs = frozenset(member.name for member in operator.inputs)
         self.required = [
             (number, member.name) for number, member in enumerate(operator.members) if not member.optional
@@ -201,6 +186,30 @@ class Judge:
         self._general_rules = {
             stage: [(one, general.rules[one.slug]) for one in applying if one.stage is stage]
             for stage in Stage
+        }
+
+    @cached_property
+    def integers(self) -> Mapping[str, tuple[int, int]]:
+        """The ranges of members that are integers."""
+        types = self.registry.types
+        return {
+            member.name: types[member.type].range
+            for member in self.operator.attributes
+            if member.type in types and types[member.type].kind != "float" and member.type != "BOOL"
+        }
+
+    @cached_property
+    def parts(self) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+        """The ranges of integers in members that are structs."""
+        types, structs = self.registry.types, self.registry.structs
+        return {
+            member.name: {
+                part.name: types[part.type].range
+                for part in structs[member.type].members
+                if part.type in types and types[part.type].kind != "float"
+            }
+            for member in self.operator.attributes
+            if member.type in structs and member.type not in ("OPERATOR_DESC", "SCALAR_UNION")
         }
 
     @cached_property

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
@@ -21,12 +21,13 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.text import NO_TEXT, Message, Text
 
 if TYPE_CHECKING:
-    from dmlgen.schedules.schedule import Attention, Contraction, Rows, Schedule, Sliding, Sums
+    from dmlgen.schedules.schedule import FastForm, Schedule
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
 Form: TypeAlias = Literal["any", "json", "abi", "python"]
 Kind: TypeAlias = Literal["float", "signed", "unsigned"]
+F = TypeVar("F", bound="FastForm")
 
 
 @dataclass(frozen=True)
@@ -470,11 +471,7 @@ class Operator:
     defines: OutputDefinitions | None
     algorithm: AlgorithmUse | None  # in place of a definition
     schedule: Schedule | None  # the fast way that the generator has; no spec says it
-    contraction: Contraction | None  # a faster way beside that of the definition itself
-    sliding: Sliding | None  # another one
-    attention: Attention | None  # the same for an intermediate tensor
-    rows: Rows | None  # the same for all outputs
-    sums: tuple[Sums, ...]  # the same for intermediate tensors, some of them in some cases only
+    forms: tuple[FastForm, ...]  # faster ways beside that of the definition itself
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -505,6 +502,10 @@ class Operator:
     def is_generic(self) -> bool:
         """Whether reference and shader follow the definition itself."""
         return self.defines is not None and self.schedule is None
+
+    def form(self, kind: type[F]) -> F | None:
+        """What the definition is as one of the faster forms."""
+        return next((one for one in self.forms if isinstance(one, kind)), None)
 
     @property
     def tensors(self) -> tuple[Member, ...]:
@@ -733,9 +734,9 @@ class Registry:
     @property
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
-        none: dict[str, Any] = dict.fromkeys(("schedule", "contraction", "sliding", "attention", "rows"))
-        none["sums"] = ()
-        plain = (replace(one, **none) if one.defines is not None else one for one in self.operators)
+        plain = (
+            one if one.defines is None else replace(one, schedule=None, forms=()) for one in self.operators
+        )
         return replace(self, operators=tuple(plain))
 
     @cached_property

@@ -87,6 +87,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         interfaces=interfaces(registry),
         structs=[struct_view(registry, struct) for struct in registry.structs.values()],
         operators=operators,
+        specs=registry.operator,
         tensor=tensor,
         list_capacity=max(*lists, dispatch.longest_list),
         rule_texts=[*of_all, *(text for one in found.values() for text in one.texts)],

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
 from dmlgen.expr.defined import free_locals
+from dmlgen.literals import c_string
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
 from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
-from dmlgen.outputs.hlsl_definition.sums import sums_apply
-from dmlgen.outputs.render import c_string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.functions import declarations, definition, head, wrapped
 from dmlgen.plans.model import INT, ListOf, Plans, Record, Scalar
@@ -57,6 +56,16 @@ class TensorView:
 
 
 @dataclass(frozen=True)
+class FormView:
+    """Records of a faster form, the field of `DefinitionShader` that has them, and where that is a list, the
+    type of its entries."""
+
+    field: str
+    listed: str
+    records: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StaticView:
     """What the shader of a definition is for all descriptions, entries of lists as C; `macros` are among
     them."""
@@ -67,11 +76,7 @@ class StaticView:
     bounds: tuple[str, ...]
     is_fused: bool
     activations: tuple[int, ...]
-    sliding: str
-    contracted: str
-    attention: str
-    rows: str
-    sums: tuple[str, ...]
+    forms: tuple[FormView, ...]
     macros: tuple[str, ...]
 
 
@@ -98,13 +103,12 @@ class TraceView:
 
 @dataclass(frozen=True)
 class ShaderView:
-    """The shader of an operator: which record its planner is told, and how that is filled.
+    """How the shader of an operator is planned: which record its planner is told, and how that is filled.
 
     `tensors` come first, then `statements`, in which the `read` ones are known by name. Where there is an
     array of tensors that are computed in turn, `count` is how many there are.
     """
 
-    operator: Operator
     record: str
     planner: str
     tensors: tuple[TensorView, ...]
@@ -362,9 +366,7 @@ def _map(
     named = [tensor_of(registry, operator, entry) for entry in entries]
     words = map_params(plans, operator, uniforms, named).words
     count = f"desc->{over.count}" if over.count is not None else ""
-    view = ShaderView(
-        operator, "Map", "map", tuple(tensors), tuple(printer.tensors), tuple(statements), count
-    )
+    view = ShaderView("Map", "map", tuple(tensors), tuple(printer.tensors), tuple(statements), count)
     return view, words
 
 
@@ -379,7 +381,7 @@ def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tupl
         f"told.{role}_bytes = dmlops_unsigned(dmlops_buffer(desc->{name})->TotalTensorSizeInBytes);"
         for role, name in names.items()
     ]
-    view = ShaderView(operator, "Gather", "gather", tuple(tensors), (), tuple(sizes), trace=trace)
+    view = ShaderView("Gather", "gather", tuple(tensors), (), tuple(sizes), trace=trace)
     return view, params_of(plans, "GatherParams").words
 
 
@@ -407,7 +409,6 @@ def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[
         elif one.name in roles:
             printer.tell_role(one.name, one.type, roles[one.name])
     view = ShaderView(
-        operator,
         record.name,
         schedule.form,
         tuple(tensors),
@@ -455,28 +456,16 @@ def _defined(
     if shader.kept:
         heads.append(f"wanted = dmlops_plan_needed(planning, &told, &dmlops_{operator.slug}_shader);")
     view = ShaderView(
-        operator,
         "Definition",
-        _planner(shader),
+        shader.planner,
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),
         next((f"desc->{operator.member[one.each].count}" for one in shader.passes if one.each), ""),
-        static=_static(shader),
+        static=_static(shader, plans),
         apart=_apart_view(operator, shader) if leaves else None,
     )
-    records = ["DefinitionParams"] + ["ContractionParams"] * (shader.contracted is not None)
-    records += ["SlidingParams"] * (shader.sliding is not None)
-    records += ["RowsParams"] * (shader.rows is not None)
-    return view, max(definition_params(plans, shader, record).words for record in records)
-
-
-def _planner(shader: DefinitionShader) -> str:
-    if shader.contracted is not None:
-        return "products"
-    if shader.sliding is not None:
-        return "sliding"
-    return "definition" if shader.rows is None else "rows"
+    return view, max(definition_params(plans, shader, form).words for form in (None, *shader.forms))
 
 
 def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
@@ -484,7 +473,7 @@ def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
     return ApartView(shader.fused, output.name, operator.members.index(output))
 
 
-def _static(shader: DefinitionShader) -> StaticView:
+def _static(shader: DefinitionShader, plans: Plans) -> StaticView:
     kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
     return StaticView(
         kept=tuple(
@@ -511,11 +500,7 @@ def _static(shader: DefinitionShader) -> StaticView:
         bounds=tuple(c_string(one.macro) for one in shader.bounds),
         is_fused=bool(shader.fused),
         activations=tuple(one.value for one in shader.activations),
-        sliding=_sliding(shader),
-        contracted=_contracted(shader),
-        attention=_attention(shader),
-        rows=_rows(shader),
-        sums=_sums(shader),
+        forms=tuple(_forms(shader, plans)),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
@@ -523,61 +508,35 @@ def _static(shader: DefinitionShader) -> StaticView:
     )
 
 
-def _sliding(shader: DefinitionShader) -> str:
-    """The pass of a fold under a window, as a record."""
-    one, tensors = shader.sliding, list(shader.tensors)
-    if one is None:
-        return _entry(-1, 0, 0, 0)
-    weights = -1 if one.weights is None else tensors.index(one.weights)
-    return _entry(one.number, tensors.index(one.tensor), tensors.index(one.output), weights)
+def _forms(shader: DefinitionShader, plans: Plans) -> Iterator[FormView]:
+    """Passes of faster forms, in the order of the planners' fields; NONE stands for those that are not."""
+    forms = {one.field: one.records for one in shader.forms}
+    places: Mapping[str, int] = {
+        **{tensor.member: number for number, tensor in enumerate(shader.tensors)},
+        **{kept.member: number for number, kept in enumerate(shader.kept)},
+    }
+    own = {one.name for one in fields(StaticView)}
+    for one in plans.record("DefinitionShader").fields:
+        if one.name not in own:
+            record = one.type.element if isinstance(one.type, ListOf) else one.type
+            assert isinstance(record, Record)
+            listed = "" if record is one.type else record.name
+            names = [field.name for field in record.fields]
+            none: Mapping[str, int] = dict.fromkeys(names, -1)
+            records = (
+                _entry(*(_number(places, known[name]) for name in names))
+                for known in forms.get(one.name, () if listed else (none,))
+            )
+            yield FormView(one.name, listed, tuple(records))
 
 
-def _contracted(shader: DefinitionShader) -> str:
-    """The pass of a contraction, as a record."""
-    one, tensors = shader.contracted, list(shader.tensors)
-    if one is None:
-        return _entry(-1, 0, 0, 0)
-    return _entry(one.number, *(tensors.index(tensor) for tensor in (one.left, one.right, one.output)))
-
-
-def _attention(shader: DefinitionShader) -> str:
-    """The pass of attention, as a record."""
-    number, kept, tensors = shader.attention, list(shader.kept), list(shader.tensors)
-    attention = None if number is None else shader.passes[number].attention
-    if number is None or attention is None:
-        return _entry(-1, 0, 0)
-    told = sum(1 << tensors.index(tensor) for tensor in attention.told)
-    return _entry(number, kept.index(attention.query), told)
-
-
-def _rows(shader: DefinitionShader) -> str:
-    """The pass of rows, as a record."""
-    rows, tensors = shader.rows, list(shader.tensors)
-    if rows is None:
-        return _entry(-1, 0, 0, 0, 0, 0)
-    each, of_rows = ([tensor for tensor, _ in written] for written in (rows.each, rows.of_rows))
-    bits = (sum(1 << tensors.index(tensor) for tensor in names) for names in (rows.read, each, of_rows))
-    return _entry(rows.number, tensors.index(rows.source), *bits, tensors.index(each[0]))
-
-
-def _sums(shader: DefinitionShader) -> tuple[str, ...]:
-    """The passes of sums, as records."""
-    kept, tensors = [one.member for one in shader.kept], list(shader.tensors)
-    return tuple(
-        _entry(
-            one.number,
-            sum(1 << kept.index(name) for name in one.targets),
-            sum(1 << kept.index(name) for name in one.reads),
-            tensors.index(one.weights),
-            sum(1 << tensors.index(tensor) for tensor in one.tensors),
-            sum(1 << kept.index(tensor.member) for tensor in one.kept),
-            len(one.sums),
-            len(one.factors),
-            sum(1 << d for d in one.rows),
-            sum(1 << d for d in one.columns),
-        )
-        for one in shader.sums
-    )
+def _number(places: Mapping[str, int], known: int | str | Sequence[str]) -> int:
+    """A number, that of a tensor, bits of several tensors, or NONE."""
+    if isinstance(known, int):
+        return known
+    if isinstance(known, str):
+        return places.get(known, -1)
+    return sum(1 << places[name] for name in known)
 
 
 def _entry(*fields: str | int) -> str:
@@ -665,16 +624,7 @@ class _DispatchPrinter(CPrinter):
         for one in shader.known_scalars:
             assert one.node is not None
             self._scalar_told("&told.numbers", inlined(one.node))
-        roles: dict[str, ir.Expr] = {}
-        if shader.sliding is not None:
-            roles |= {f"sliding.{name}": node for name, node in shader.sliding.told.items()}
-        if shader.contracted is not None:
-            roles |= {f"factors.{name}": node for name, node in shader.contracted.told.items()}
-        if shader.rows is not None:
-            roles["reduced"] = shader.rows.reduced
-        if shader.sums:
-            roles["sums"] = sums_apply(shader.sums)
-        for name, node in roles.items():
+        for name, node in shader.told.items():
             self.tell_role(name, ListOf(INT, 8) if node.type == ir.INTS else INT, inlined(node))
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:

@@ -146,7 +146,7 @@ class OutputView:
 
 @dataclass(frozen=True)
 class OperatorView:
-    spec: Operator
+    name: str
     struct: StructView
     members: tuple[MemberView, ...]
     conditions: tuple[int, ...]  # where the program of each case of the support tables starts
@@ -292,7 +292,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     starts = [code.number(f"case {number}", condition) for condition, number in conditions.items()]
     outputs = _outputs(code, places)
     return OperatorView(
-        spec=operator,
+        name=operator.name,
         struct=struct_view(registry, operator),
         members=members,
         conditions=tuple(starts),

@@ -18,7 +18,6 @@ from dmlgen.expr.printer import ATOM, SUM, Printer
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
-from dmlgen.outputs.hlsl_definition.sums import sums_apply
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
@@ -114,14 +113,7 @@ def _view(operator: Operator, shader: DefinitionShader) -> DefinitionView:
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
     constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds)
     nodes = {one.name: one.node for one in constants if one.node is not None}
-    if shader.sliding is not None:
-        nodes |= {f"sliding.{name}": node for name, node in shader.sliding.told.items()}
-    if shader.contracted is not None:
-        nodes |= {f"contraction.{name}": node for name, node in shader.contracted.told.items()}
-    if shader.rows is not None:
-        nodes["rows.reduced"] = shader.rows.reduced
-    if shader.sums:
-        nodes["sums.apply"] = sums_apply(shader.sums)
+    nodes |= {f"told.{name}": node for name, node in shader.told.items()}
     known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
     return DefinitionView(
         operator=operator,

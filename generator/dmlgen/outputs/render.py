@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 from dmlgen import __version__
 from dmlgen.banner import banner, head
 from dmlgen.cache import Cache
+from dmlgen.literals import c_string, plain
 from dmlgen.memory import Memory
 from dmlgen.names import pascal
 from dmlgen.outputs.python_lines import wrapped
@@ -105,10 +106,6 @@ def _quoted(value: object) -> object:
     return value
 
 
-def plain(text: Text | str) -> str:
-    return text.plain if isinstance(text, Text) else text
-
-
 def python_string(text: Text | str) -> str:
     """A string literal of Python: ASCII in double quotes."""
     return "".join(_python_character(char) for char in json.dumps(plain(text), ensure_ascii=False))
@@ -137,16 +134,6 @@ def cell(text: Text | str) -> str:
 def conversions(text: Text) -> str:
     """A text as it stands in a format, where % starts a conversion; the format is still to be quoted."""
     return text.plain.replace("%", "%%")
-
-
-def c_string(text: Text | str) -> str:
-    """A string literal of C11 and C++11: printable ASCII as it is, other bytes of its UTF-8 in octal.
-
-    An octal escape ends after three digits, whatever follows it, and `?` escaped is no trigraph.
-    """
-    escapes = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}
-    octets = plain(text).encode()
-    return '"' + "".join(escapes.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in octets) + '"'
 
 
 def html(text: Text | str) -> Markup:

@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dmlgen.literals import c_string
 from dmlgen.names import snake
-from dmlgen.outputs.render import c_string
 from dmlgen.plans.model import (
     BOOL,
     INT,

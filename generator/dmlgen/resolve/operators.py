@@ -35,17 +35,9 @@ from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, check_counts
-from dmlgen.schedules import attention, contraction, rows, schedule_of, sliding, sums
+from dmlgen.schedules import fast_forms_of, schedule_of
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import (
-    Attention,
-    Contraction,
-    Rows,
-    Schedule,
-    Sliding,
-    Sums,
-    schedule_of_algorithm,
-)
+from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
 from dmlgen.source import Node, Scalar
 
 
@@ -95,11 +87,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         defines=computed.defines,
         algorithm=computed.algorithm,
         schedule=computed.schedule,
-        contraction=computed.contraction,
-        sliding=computed.sliding,
-        attention=computed.attention,
-        rows=computed.rows,
-        sums=computed.sums,
+        forms=computed.forms,
         examples=tuple(filter(None, examples)),
         data=tuple(filter(None, data)),
         errata=tuple(map(erratum, node.errata)),
@@ -203,11 +191,7 @@ class _Computed(NamedTuple):
     defines: OutputDefinitions | None = None
     algorithm: AlgorithmUse | None = None
     schedule: Schedule | None = None
-    contraction: Contraction | None = None
-    sliding: Sliding | None = None
-    attention: Attention | None = None
-    rows: Rows | None = None
-    sums: tuple[Sums, ...] = ()
+    forms: tuple[FastForm, ...] = ()
 
 
 def _computed(
@@ -230,16 +214,8 @@ def _computed(
     defines = resolve_definition(node.compute, file, members, resolved, support, definer)
     described = Described(members, inferences, support, general.enums)
     schedule = schedule_of(defines, described)
-    if schedule is not None:
-        return _Computed(defines=defines, schedule=schedule)
-    return _Computed(
-        defines=defines,
-        contraction=contraction.recognise(defines, described),
-        sliding=sliding.recognise(defines, described),
-        attention=attention.recognise(defines, described),
-        rows=rows.recognise(defines, described),
-        sums=sums.recognise(defines, described),
-    )
+    forms = () if schedule is not None else fast_forms_of(defines, described)
+    return _Computed(defines=defines, schedule=schedule, forms=forms)
 
 
 def _free(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:

@@ -5,18 +5,27 @@ definitions, and gives for those that have it the schedule that computes them. W
 reference and the generic shader follow the definition itself: slow, and right.
 
 `recognise(defines, members)` of a module is a `Schedule`, or None; `members` are the operator's. Forms that
-rest on rules and tables, too, are told all that `described` says.
+rest on rules and tables, too, are told all that `described` says. A `FastForm` is a way beside that of the
+generic shader, for those descriptions that it fits; `FAST_FORMS` has the modules that know one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dmlgen.expr.defined import cuts_before_storing
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules import elementwise, gather, reduction, scan
+from dmlgen.schedules import attention, contraction, elementwise, gather, reduction, rows, scan, sliding, sums
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import Schedule
+from dmlgen.schedules.schedule import FastForm, Schedule
+
+FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...] = (
+    contraction.recognise,
+    sliding.recognise,
+    attention.recognise,
+    rows.recognise,
+    sums.recognise,
+)
 
 
 def schedule_of(defines: OutputDefinitions, described: Described) -> Schedule | None:
@@ -34,3 +43,9 @@ def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedul
     yield elementwise.recognise(defines, described.members)
     yield reduction.recognise(defines, described)
     yield scan.recognise(defines, described)
+
+
+def fast_forms_of(defines: OutputDefinitions, described: Described) -> tuple[FastForm, ...]:
+    """The forms of a definition for which its own shader has a faster way, too."""
+    found = (recognise(defines, described) for recognise in FAST_FORMS)
+    return tuple(one for one in found if one is not None)

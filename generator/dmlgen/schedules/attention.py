@@ -9,6 +9,7 @@ their elements come from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of, free_locals
@@ -16,7 +17,7 @@ from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
-from dmlgen.schedules.schedule import Attention
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
@@ -24,6 +25,31 @@ TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 
 _ROW = ir.Slice(AT, None, ir.Number(3, ir.INT))
 """Batch, head and number of a query."""
+
+
+@dataclass(frozen=True)
+class Attention(FastForm):
+    """A faster way to an intermediate tensor: attention in one pass, which keeps no scores (`schedules`).
+
+    All tensors have four dimensions: batch, head, row, element. A row of `target`, of each `query`, is the
+    mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
+    `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
+    and `value_head` are the batch and the head that are read for those of the query in `at`. `counts` says
+    which keys take part; all do where it is None.
+    """
+
+    target: str
+    query: str
+    key: str
+    value: str
+    key_head: ir.ListOf
+    value_head: ir.ListOf
+    score: ir.Expr
+    counts: ir.Expr | None
+
+    @property
+    def reads(self) -> Mapping[str, tuple[str, ...]]:
+        return {self.target: (self.query, self.key, self.value)}
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Attention | None:

@@ -8,7 +8,8 @@ There may be no statistics at all, and several outputs, some of them with an ent
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
@@ -16,12 +17,43 @@ from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
-from dmlgen.schedules.schedule import Rows, Statistic
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ONE, ZERO
 
 _TURN = ir.Local("turn", ir.INTS)
 _PLACE = ir.Local("place", ir.INTS)
 """The variable of a loop over a row, and the coordinate of the element to which it has come."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number of each row, `name`: `value` of sums over it, the locals `total0` and so on, of statistics
+    before it, and of elements at the row's own coordinate, locals such as `ScaleTensorOfRow`. What is summed
+    is made of statistics before it and of elements, locals such as `InputTensorElement`."""
+
+    name: str
+    sums: tuple[ir.Expr, ...]
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class Rows(FastForm):
+    """A faster way to all outputs: the rows of `source` one by one, with their statistics (`schedules`).
+
+    `reduced` has for each of its dimensions 1 if rows run along it, else 0; it is empty where there are no
+    statistics, and any dimensions may make a row. `elements` are the tensors read at the element itself;
+    where sizes are 1, others are read at 0. `each` are values of outputs as large as `source`, made of
+    elements, statistics and `parts`, which may be the same for a whole row; `of_rows` those of outputs with
+    an entry for each row.
+    """
+
+    source: str
+    reduced: ir.Expr
+    statistics: tuple[Statistic, ...]
+    elements: frozenset[str]
+    parts: Mapping[str, ir.Expr]
+    each: Mapping[str, ir.Expr]
+    of_rows: Mapping[str, ir.Expr]
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Rows | None:

@@ -7,7 +7,8 @@ is, of whether there is one at all, and of how many places of the window are in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
@@ -15,7 +16,7 @@ from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, spelled, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
-from dmlgen.schedules.schedule import Frame, Sliding
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT
 from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
@@ -26,6 +27,40 @@ IS_ANY = ir.Local("isAny", ir.BOOL, varies=True)
 and whether there is one."""
 
 _ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where places of a window are: in each of its dimensions, the coordinate where the output's and the
+    window's are 0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and
+    the sizes of the box that they are in, or outside of (`limits`)."""
+
+    first: ir.Expr
+    steps: ir.Expr
+    taps: ir.Expr
+    limits: ir.Expr
+
+
+@dataclass(frozen=True)
+class Sliding(FastForm):
+    """A faster way to outputs that follow from a fold of what lies under a window of `tensor` (`schedules`).
+
+    `places` is what `contraction.Factor` has; the window, of `sizes`, goes over the dimensions behind those,
+    along the output's in `axes`. `fold` is the fold as defined, `term` what is folded, made of the local
+    `element`, and `values` are what outputs are, made of the local `total`. Of `counted`, they ask how many
+    places of the window are in its box.
+    """
+
+    tensor: str
+    places: ir.Expr
+    sizes: ir.Expr
+    axes: ir.Expr
+    window: Frame
+    counted: Frame | None
+    fold: ir.Fold
+    element: ir.Local
+    term: ir.Expr
+    values: Mapping[str, ir.Expr]
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Sliding | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
@@ -11,14 +11,14 @@ from dmlgen.schedules.keyed import keyed
 from dmlgen.schedules.sets import AT
 
 
-def in_step(tensors: Iterable[Intermediate], alone: str | None = None) -> list[list[Intermediate]]:
+def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> list[list[Intermediate]]:
     """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's.
 
-    The one that is `alone` has a pass of its own.
+    Each of those that are `alone` has a pass of its own.
     """
     passes: list[list[Intermediate]] = []
     for tensor in tensors:
-        apart = passes and alone in (tensor.name, passes[-1][0].name)
+        apart = passes and (tensor.name in alone or passes[-1][0].name in alone)
         if passes and not apart and _goes_with(tensor, passes[-1]):
             passes[-1].append(tensor)
         else:

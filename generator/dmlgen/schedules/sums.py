@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dmlgen.expr import ir
@@ -22,27 +22,69 @@ from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
-from dmlgen.schedules.schedule import Sum, Sums
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ZERO
 from dmlgen.schedules.steps import in_step
 
 Read: TypeAlias = ir.Load | ir.Entry
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> tuple[Sums, ...]:
-    """The passes of intermediate tensors that sums of products lead to."""
+@dataclass(frozen=True)
+class Sum:
+    """A sum of products, the local `name`: of factor number `factor` and the weights from `place` on."""
+
+    name: str
+    factor: int
+    place: tuple[ir.Expr, ...]
+
+
+@dataclass(frozen=True)
+class SharedSums:
+    """Intermediate tensors that are written together, from sums of products that groups of threads share.
+
+    They are that where `when` holds. `values` are those of the tensors at `at`, by name, made of `sums`.
+    Products are of an element of `weights` and of one of `factors`, each of which is a product of reads.
+    Coordinates of all of them end with the number of the product. Weights depend on dimensions `rows` of what
+    is written and not on `columns`, factors the other way round; both may depend on the rest of its `rank`.
+    """
+
+    when: ir.Expr
+    values: tuple[tuple[str, ir.Expr], ...]
+    along: bool
+    weights: str
+    factors: tuple[tuple[Read, ...], ...]
+    sums: tuple[Sum, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    rank: int
+
+
+@dataclass(frozen=True)
+class Sums(FastForm):
+    """A faster way to intermediate tensors, pass by pass, each in place of one or several of the definition
+    (`schedules`)."""
+
+    passes: tuple[SharedSums, ...]
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Sums | None:
+    """The sums of products that intermediate tensors of a definition are made of."""
     if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
-        return ()
+        return None
     try:
         cases = _cases(defines)
     except TooLarge:
-        return ()
-    found: dict[Sums, list[ir.Expr]] = {}  # with the cases that they are of
+        return None
+    found: dict[SharedSums, list[ir.Expr]] = {}  # with the cases that they are of
     for case in cases:
         for step in in_step(case.tensors):
             with suppress(Unfit):
                 found.setdefault(_Reader(step, case, defines, described).sums(), []).append(case.when)
-    return tuple(one if len(of) == len(cases) else replace(one, when=of[0]) for one, of in found.items())
+    if not found:
+        return None
+    return Sums(
+        tuple(one if len(of) == len(cases) else replace(one, when=of[0]) for one, of in found.items())
+    )
 
 
 class _Case(NamedTuple):
@@ -87,7 +129,7 @@ class _Reader:
         self._values = {one.name: one.value for one in defines.tensors}
         self._rank = len(_items(step[0].sizes))
 
-    def sums(self) -> Sums:
+    def sums(self) -> SharedSums:
         first = self._step[0]
         if any(one.type != ir.FLOAT or one.decides for one in self._step):
             raise Unfit
@@ -109,7 +151,7 @@ class _Reader:
         of_factors = _dimensions(read for factor in factors for read in factor)
         of_weights = _dimensions(load for _, load in products)
         steps = {0} if first.along else set()
-        return Sums(
+        return SharedSums(
             when=ir.Number(True, ir.BOOL),
             values=values,
             along=first.along,

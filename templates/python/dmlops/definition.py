@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import import_module
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -730,72 +730,6 @@ class Pass:
     each: str = ""
 
 
-class Contracted(NamedTuple):
-    """Pass `number` of a shader works out `output` from sums of products of elements of two tensors.
-
-    The evaluation knows which elements, as "contraction.left", "contraction.right" and "contraction.depth".
-    """
-
-    number: int
-    left: str
-    right: str
-    output: str
-
-
-class Slid(NamedTuple):
-    """Pass `number` of a shader works out `output`, and all others, by a fold under a window of `tensor`, of
-    whose elements those of `weights` are factors where there are any.
-
-    The evaluation knows the window, as "sliding.sizes" and the like, or as "contraction.window.sizes".
-    """
-
-    number: int
-    tensor: str
-    output: str
-    weights: str = ""
-
-
-class Attention(NamedTuple):
-    """Pass `number` of a shader is attention, by rows; scores depend on the tensors `told`, too."""
-
-    number: int
-    query: str
-    told: Sequence[str]
-
-
-class Sums(NamedTuple):
-    """Pass `number` of a shader works out intermediate tensors, `targets`, from sums of products.
-
-    `tensors`, `weights` among them, and the intermediate tensors `kept` are what products are made of, and
-    `reads` all intermediate tensors that it reads. An element takes so many `sums`, with so many `factors`
-    beside the weights. Weights depend on dimensions `rows` of the targets, factors on `columns`. The
-    evaluation knows which of these passes apply, as "sums.apply".
-    """
-
-    number: int
-    targets: Sequence[str]
-    reads: Sequence[str]
-    weights: str
-    tensors: Sequence[str]
-    kept: Sequence[str]
-    sums: int
-    factors: int
-    rows: Sequence[int]
-    columns: Sequence[int]
-
-
-class Rows(NamedTuple):
-    """Pass `number` of a shader works out all outputs by rows of a tensor: those as large as it, `each`, and
-    those with an entry for each row. The evaluation knows along which dimensions rows run, as "rows.reduced".
-    """
-
-    number: int
-    source: str
-    read: Sequence[str]
-    each: Sequence[str]
-    of_rows: Sequence[str]
-
-
 @dataclass(frozen=True)
 class Shader:
     """What the shader of a definition is told.
@@ -805,9 +739,9 @@ class Shader:
     `scalars` are what the description alone gives, in the order of the constants: kind, name, and of a list
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
-    that they are; `fused` is the member with activations, `activations` the operators that it may name;
-    `sliding` and `contracted` are faster ways to an output than the passes; `attention` is one of these.
-    `rows` is a faster way to all outputs; `sums` are faster ways to intermediate tensors.
+    that they are; `fused` is the member with activations, `activations` the operators that it may name.
+    `forms` are passes of faster ways, as `planner` knows them: numbers, and tensors by name. What it is told
+    of a description, the evaluation knows by its path there, as "told.factors.depth".
     """
 
     tensors: Mapping[str, str]
@@ -822,11 +756,8 @@ class Shader:
     bits: tuple[str, ...]
     fused: str
     activations: tuple[int, ...]
-    sliding: Slid | None = None
-    contracted: Contracted | None = None
-    attention: Attention | None = None
-    rows: Rows | None = None
-    sums: tuple[Sums, ...] = ()
+    forms: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    planner: str = "definition"
 
 
 @dataclass(frozen=True)

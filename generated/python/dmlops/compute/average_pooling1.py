@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -107,23 +102,23 @@ def define(e: Evaluation) -> None:
         "paddedSizes": lambda: padded_sizes(),
         "includePadding": lambda: desc.IncludePadding,
         "dims": lambda: dims(),
-        "sliding.places": lambda: tuple(d for d in range(2)),
-        "sliding.sizes": lambda: desc.WindowSize,
-        "sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
-        "sliding.window.first": lambda: tuple(
+        "told.sliding.places": lambda: tuple(d for d in range(2)),
+        "told.sliding.sizes": lambda: desc.WindowSize,
+        "told.sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
+        "told.sliding.window.first": lambda: tuple(
             0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "sliding.window.steps": lambda: tuple(
+        "told.sliding.window.steps": lambda: tuple(
             1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "sliding.window.taps": lambda: tuple(
+        "told.sliding.window.taps": lambda: tuple(
             0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
-        "sliding.counted.first": lambda: tuple(
+        "told.sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
+        "told.sliding.counted.first": lambda: tuple(
             0 * entry(desc.Strides, v1)
             + 0 * entry(desc.Dilations, v1)
             - entry(desc.StartPadding, v1)
@@ -135,7 +130,7 @@ def define(e: Evaluation) -> None:
             0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "sliding.counted.steps": lambda: tuple(
+        "told.sliding.counted.steps": lambda: tuple(
             1 * entry(desc.Strides, v1)
             + 0 * entry(desc.Dilations, v1)
             - entry(desc.StartPadding, v1)
@@ -147,7 +142,7 @@ def define(e: Evaluation) -> None:
             1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "sliding.counted.taps": lambda: tuple(
+        "told.sliding.counted.taps": lambda: tuple(
             0 * entry(desc.Strides, v1)
             + 1 * entry(desc.Dilations, v1)
             - entry(desc.StartPadding, v1)
@@ -159,7 +154,7 @@ def define(e: Evaluation) -> None:
             0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "sliding.counted.limits": lambda: tuple(
+        "told.sliding.counted.limits": lambda: tuple(
             entry(desc.InputTensor.Sizes[2:], v1) + entry(desc.StartPadding, v1) + entry(desc.EndPadding, v1)
             for v1 in range(desc.DimensionCount)
         )
@@ -178,7 +173,12 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
-    sliding=Slid(1, "InputTensor", "OutputTensor"),
+    forms={
+        "sliding": (
+            {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
+        ),
+    },
+    planner="sliding",
     lists=(
         ("ints", "strides", "STRIDES"),
         ("ints", "dilations", "DILATIONS"),

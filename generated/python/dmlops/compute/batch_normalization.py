@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -98,7 +93,7 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "rows.reduced": lambda: (),
+        "told.reduced": lambda: (),
     }
 
 
@@ -116,13 +111,19 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
-    rows=Rows(
-        1,
-        "OutputTensor",
-        ['InputTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor', 'BiasTensor'],
-        ['OutputTensor'],
-        [],
-    ),
+    forms={
+        "rows": (
+            {
+                "number": 1,
+                "source": "OutputTensor",
+                "read": ["InputTensor", "MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": [],
+                "output": "OutputTensor",
+            },
+        ),
+    },
+    planner="rows",
     lists=(
     ),
     elements=(

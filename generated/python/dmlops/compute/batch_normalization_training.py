@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -143,7 +138,7 @@ def define(e: Evaluation) -> None:
                 for v0 in range(desc.InputTensor.DimensionCount)
             )
         ),
-        "rows.reduced": lambda: tuple(
+        "told.reduced": lambda: tuple(
             1 if entry(desc.ScaleTensor.Sizes, v0) == 1 else 0
             for v0 in range(desc.InputTensor.DimensionCount)
         ),
@@ -171,13 +166,19 @@ SHADER = Shader(
         Pass(('OutputMeanTensor',), ('Mean',)),
         Pass(('OutputVarianceTensor',), ('Variance',)),
     ),
-    rows=Rows(
-        4,
-        "InputTensor",
-        ['InputTensor', 'FusedAddTensor', 'ScaleTensor', 'BiasTensor'],
-        ['OutputTensor'],
-        ['OutputMeanTensor', 'OutputVarianceTensor'],
-    ),
+    forms={
+        "rows": (
+            {
+                "number": 4,
+                "source": "InputTensor",
+                "read": ["InputTensor", "FusedAddTensor", "ScaleTensor", "BiasTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": ["OutputMeanTensor", "OutputVarianceTensor"],
+                "output": "OutputTensor",
+            },
+        ),
+    },
+    planner="rows",
     lists=(
         ("ints", "extent", "EXTENT"),
     ),

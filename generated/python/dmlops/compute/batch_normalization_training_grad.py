@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -148,7 +143,7 @@ def define(e: Evaluation) -> None:
                 for v0 in range(desc.InputTensor.DimensionCount)
             )
         ),
-        "rows.reduced": lambda: tuple(
+        "told.reduced": lambda: tuple(
             1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)
         ),
     }
@@ -175,13 +170,19 @@ SHADER = Shader(
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
-    rows=Rows(
-        4,
-        "InputTensor",
-        ['InputTensor', 'InputGradientTensor', 'MeanTensor', 'VarianceTensor', 'ScaleTensor'],
-        ['OutputGradientTensor'],
-        ['OutputScaleGradientTensor', 'OutputBiasGradientTensor'],
-    ),
+    forms={
+        "rows": (
+            {
+                "number": 4,
+                "source": "InputTensor",
+                "read": ["InputTensor", "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor"],
+                "each": ["OutputGradientTensor"],
+                "of_rows": ["OutputScaleGradientTensor", "OutputBiasGradientTensor"],
+                "output": "OutputGradientTensor",
+            },
+        ),
+    },
+    planner="rows",
     lists=(
         ("ints", "extent", "EXTENT"),
     ),

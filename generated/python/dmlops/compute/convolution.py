@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -176,37 +171,62 @@ def define(e: Evaluation) -> None:
             < entry(desc.OutputTensor.Sizes, v0 + 2)
             for v0 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD,
-        "contraction.left": lambda: (1, desc.OutputTensor.DimensionCount),
-        "contraction.right": lambda: (0, desc.OutputTensor.DimensionCount),
-        "contraction.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
-        "contraction.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
-        "contraction.window.groups": lambda: desc.GroupCount,
-        "contraction.window.axes": lambda: tuple(v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)),
-        "contraction.window.left_first": lambda: tuple(
+        "told.factors.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD
+        or desc.Direction == enums.ConvolutionDirection.BACKWARD,
+        "told.factors.left": lambda: (1, desc.OutputTensor.DimensionCount)
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else (desc.OutputTensor.DimensionCount, 1),
+        "told.factors.right": lambda: (0, desc.OutputTensor.DimensionCount),
+        "told.factors.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
+        "told.factors.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
+        "told.factors.window.groups": lambda: desc.GroupCount,
+        "told.factors.window.axes": lambda: tuple(
+            v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "told.factors.window.left_first": lambda: tuple(
             entry(desc.FilterTensor.Sizes[2:], v2) - 1 - 0
             if desc.Mode == enums.ConvolutionMode.CONVOLUTION
             else 0
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.window.left_taps": lambda: tuple(
+        "told.factors.window.left_taps": lambda: tuple(
             entry(desc.FilterTensor.Sizes[2:], v2) - 1 - 1
             if desc.Mode == enums.ConvolutionMode.CONVOLUTION
             else 1
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.window.right_first": lambda: tuple(
+        "told.factors.window.right_first": lambda: tuple(
             0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            0 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "contraction.window.right_steps": lambda: tuple(
+        "told.factors.window.right_steps": lambda: tuple(
             1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "contraction.window.right_taps": lambda: tuple(
-            0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            1 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
+        "told.factors.window.right_taps": lambda: tuple(
+            0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(
+            0 + entry(desc.StartPadding, v2) - 1 * entry(desc.Dilations, v2)
+            for v2 in range(desc.InputTensor.DimensionCount - 2)
+        ),
+        "told.factors.window.right_divisors": lambda: tuple(
+            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
+        )
+        if desc.Direction == enums.ConvolutionDirection.FORWARD
+        else tuple(entry(desc.Strides, v2) for v2 in range(desc.InputTensor.DimensionCount - 2)),
     }
 
 
@@ -222,8 +242,15 @@ SHADER = Shader(
     passes=(
         Pass(('OutputTensor',), ()),
     ),
-    sliding=Slid(1, "InputTensor", "OutputTensor", "FilterTensor"),
-    contracted=Contracted(2, "FilterTensor", "InputTensor", "OutputTensor"),
+    forms={
+        "sliding": (
+            {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": "FilterTensor"},
+        ),
+        "contracted": (
+            {"number": 2, "left": "FilterTensor", "right": "InputTensor", "output": "OutputTensor"},
+        ),
+    },
+    planner="products",
     lists=(
         ("ints", "outputPadding", "OUTPUT_PADDING"),
         ("ints", "groupCount", "GROUP_COUNT"),

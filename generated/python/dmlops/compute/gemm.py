@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -106,20 +101,20 @@ def define(e: Evaluation) -> None:
         "r2": lambda: r() - 1,
         "k2": lambda: k2(),
         "beta": lambda: e.as_single(f.single(desc.Beta)),
-        "contraction.applies": lambda: True,
-        "contraction.left": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
+        "told.factors.applies": lambda: True,
+        "told.factors.left": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
         + (
             (desc.OutputTensor.DimensionCount - 2, desc.OutputTensor.DimensionCount)
             if desc.TransA == enums.MatrixTransform.NONE
             else (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 2)
         ),
-        "contraction.right": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
+        "told.factors.right": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
         + (
             (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 1)
             if desc.TransB == enums.MatrixTransform.NONE
             else (desc.OutputTensor.DimensionCount - 1, desc.OutputTensor.DimensionCount)
         ),
-        "contraction.depth": lambda: entry(
+        "told.factors.depth": lambda: entry(
             desc.ATensor.Sizes,
             desc.ATensor.DimensionCount - (1 if desc.TransA == enums.MatrixTransform.NONE else 2),
         ),
@@ -140,7 +135,12 @@ SHADER = Shader(
         Pass(('Product',), ()),
         Pass(('OutputTensor',), ('Product',)),
     ),
-    contracted=Contracted(2, "ATensor", "BTensor", "OutputTensor"),
+    forms={
+        "contracted": (
+            {"number": 2, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
+        ),
+    },
+    planner="products",
     lists=(
     ),
     elements=(

@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -97,7 +92,7 @@ def define(e: Evaluation) -> None:
         "isNumber": lambda: desc.P == 1,
         "axis": lambda: desc.Axis,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "rows.reduced": lambda: tuple(
+        "told.reduced": lambda: tuple(
             1 if v0 == desc.Axis else 0 for v0 in range(desc.InputTensor.DimensionCount)
         ),
     }
@@ -115,7 +110,19 @@ SHADER = Shader(
         Pass(('Norm',), ()),
         Pass(('OutputTensor',), ('Norm',)),
     ),
-    rows=Rows(2, "InputTensor", ['InputTensor'], ['OutputTensor'], []),
+    forms={
+        "rows": (
+            {
+                "number": 2,
+                "source": "InputTensor",
+                "read": ["InputTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": [],
+                "output": "OutputTensor",
+            },
+        ),
+    },
+    planner="rows",
     lists=(
         ("ints", "extent", "EXTENT"),
     ),

@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -221,7 +216,7 @@ def define(e: Evaluation) -> None:
         "useClipThreshold": lambda: desc.UseClipThreshold,
         "clipThreshold": lambda: e.as_single(f.single(desc.ClipThreshold)),
         "functionCount": lambda: function_count(),
-        "sums.apply": lambda: (1 if True else 0, 1 if True else 0),
+        "told.sums": lambda: (1 if True else 0, 1 if True else 0),
     }
 
 
@@ -251,21 +246,35 @@ SHADER = Shader(
         Pass(('OutputSingleTensor',), ('Hidden',)),
         Pass(('OutputCellSingleTensor',), ('Cell',)),
     ),
-    sums=(
-        Sums(5, ['Fed'], [], "WeightTensor", ['WeightTensor', 'InputTensor'], [], 1, 1, [1, 3], [0, 2]),
-        Sums(
-            6,
-            ['Cell', 'Hidden'],
-            ['Cell', 'Fed', 'Hidden'],
-            "RecurrenceTensor",
-            ['RecurrenceTensor'],
-            ['Hidden'],
-            4,
-            1,
-            [3],
-            [2],
+    forms={
+        "sums": (
+            {
+                "number": 5,
+                "writes": ["Fed"],
+                "reads": [],
+                "weights": "WeightTensor",
+                "tensors": ["WeightTensor", "InputTensor"],
+                "kept": [],
+                "sums": 1,
+                "factors": 1,
+                "rows": 10,
+                "columns": 5,
+            },
+            {
+                "number": 6,
+                "writes": ["Cell", "Hidden"],
+                "reads": ["Cell", "Fed", "Hidden"],
+                "weights": "RecurrenceTensor",
+                "tensors": ["RecurrenceTensor"],
+                "kept": ["Hidden"],
+                "sums": 4,
+                "factors": 1,
+                "rows": 8,
+                "columns": 4,
+            },
         ),
-    ),
+    },
+    planner="definition",
     lists=(
         ("ints", "number", "NUMBER"),
         ("ints", "number2", "NUMBER2"),

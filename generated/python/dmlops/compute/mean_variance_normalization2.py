@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -156,7 +151,7 @@ def define(e: Evaluation) -> None:
                 for v0 in range(desc.InputTensor.DimensionCount)
             )
         ),
-        "rows.reduced": lambda: tuple(
+        "told.reduced": lambda: tuple(
             1 if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes))) else 0
             for v0 in range(desc.InputTensor.DimensionCount)
         ),
@@ -179,7 +174,19 @@ SHADER = Shader(
         Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
         Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
-    rows=Rows(2, "InputTensor", ['InputTensor', 'ScaleTensor', 'BiasTensor'], ['OutputTensor'], []),
+    forms={
+        "rows": (
+            {
+                "number": 2,
+                "source": "InputTensor",
+                "read": ["InputTensor", "ScaleTensor", "BiasTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": [],
+                "output": "OutputTensor",
+            },
+        ),
+    },
+    planner="rows",
     lists=(
         ("ints", "axes", "AXES"),
         ("ints", "extent", "EXTENT"),

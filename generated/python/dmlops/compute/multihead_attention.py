@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -474,7 +469,12 @@ SHADER = Shader(
         Pass(('OutputPresentKeyTensor',), ('PresentKey',)),
         Pass(('OutputPresentValueTensor',), ('PresentValue',)),
     ),
-    attention=Attention(3, "Query", ['RelativePositionBiasTensor', 'MaskTensor']),
+    forms={
+        "attention": (
+            {"number": 3, "query": "Query", "told": ["RelativePositionBiasTensor", "MaskTensor"]},
+        ),
+    },
+    planner="definition",
     lists=(
         ("ints", "heads", "HEADS"),
         ("ints", "keySequenceLength", "KEY_SEQUENCE_LENGTH"),

@@ -13,19 +13,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -592,9 +587,16 @@ SHADER = Shader(
         Pass(('OutputPresentKeyTensor',), ('PresentKey',)),
         Pass(('OutputPresentValueTensor',), ('PresentValue',)),
     ),
-    attention=Attention(
-        3, "Query", ['RelativePositionBiasTensor', 'MaskTensor', 'PastSequenceLengthsTensor'],
-    ),
+    forms={
+        "attention": (
+            {
+                "number": 3,
+                "query": "Query",
+                "told": ["RelativePositionBiasTensor", "MaskTensor", "PastSequenceLengthsTensor"],
+            },
+        ),
+    },
+    planner="definition",
     lists=(
         ("ints", "heads", "HEADS"),
         ("ints", "keySequenceLength", "KEY_SEQUENCE_LENGTH"),

@@ -12,19 +12,14 @@ from .. import elements as f
 from .. import enums
 from ..coordinates import align, replace, wrap
 from ..definition import (
-    Attention,
     Box,
-    Contracted,
     Defined,
     Evaluation,
     Kept,
     Keyed,
     Pass,
     Range,
-    Rows,
     Shader,
-    Slid,
-    Sums,
     box,
     choose,
     clamp,
@@ -168,7 +163,7 @@ def define(e: Evaluation) -> None:
         "isBackward": lambda: desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
         "hiddenSize": lambda: hidden_size(),
         "functionCount": lambda: function_count(),
-        "sums.apply": lambda: (1 if True else 0, 1 if True else 0),
+        "told.sums": lambda: (1 if True else 0, 1 if True else 0),
     }
 
 
@@ -193,21 +188,35 @@ SHADER = Shader(
         Pass(('OutputSequenceTensor',), ('Hidden',)),
         Pass(('OutputSingleTensor',), ('Hidden',)),
     ),
-    sums=(
-        Sums(4, ['Fed'], [], "WeightTensor", ['WeightTensor', 'InputTensor'], [], 1, 1, [1, 3], [0, 2]),
-        Sums(
-            5,
-            ['Hidden'],
-            ['Fed', 'Hidden'],
-            "RecurrenceTensor",
-            ['RecurrenceTensor'],
-            ['Hidden'],
-            1,
-            1,
-            [3],
-            [2],
+    forms={
+        "sums": (
+            {
+                "number": 4,
+                "writes": ["Fed"],
+                "reads": [],
+                "weights": "WeightTensor",
+                "tensors": ["WeightTensor", "InputTensor"],
+                "kept": [],
+                "sums": 1,
+                "factors": 1,
+                "rows": 10,
+                "columns": 5,
+            },
+            {
+                "number": 5,
+                "writes": ["Hidden"],
+                "reads": ["Fed", "Hidden"],
+                "weights": "RecurrenceTensor",
+                "tensors": ["RecurrenceTensor"],
+                "kept": ["Hidden"],
+                "sums": 1,
+                "factors": 1,
+                "rows": 8,
+                "columns": 4,
+            },
         ),
-    ),
+    },
+    planner="definition",
     lists=(
         ("ints", "number", "NUMBER"),
         ("ints", "number2", "NUMBER2"),

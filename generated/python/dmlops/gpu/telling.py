@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..computations.map import Uniforms
 from ..computations.reduce import Reduce as ReduceComputation
 from ..computations.scatter import Scatter as ScatterComputation
 from ..coordinates import Coordinates
-from ..definition import Defined, Evaluation, Shader, Sums
+from ..definition import Defined, Evaluation, Shader
 from ..description import Description
 from ..elements import stored
 from ..enums import OperatorType, TensorDataType
@@ -29,22 +29,14 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
-from .plans.attention import AttentionPass
 from .plans.definition import (
     NONE,
     Activation,
-    ContractedPass,
     Definition,
     DefinitionShader,
-    Factors,
-    Frame,
     Kept,
     Listed,
     Pass,
-    RowsPass,
-    Sliding,
-    SlidingPass,
-    Window,
     needed,
     plan_definition,
 )
@@ -60,7 +52,6 @@ from .plans.rows import plan_rows
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.sliding import plan_sliding
-from .plans.sums import SumsPass
 from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
 from .plans.top_k import TopK, plan_top_k
 
@@ -73,6 +64,14 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
     "philox": (Philox, plan_philox),
 }
 """By the form: what its planner is told, roles by name, and the planner."""
+
+PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]] = {
+    "definition": plan_definition,
+    "products": plan_products,
+    "sliding": plan_sliding,
+    "rows": plan_rows,
+}
+"""Of definitions, by the name that shaders have for them."""
 
 
 def plan(out: Planning, computation: Any) -> None:
@@ -295,17 +294,7 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
     arrays = {one.each for one in computation.shader.passes if one.each}
     count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
     for number in range(count):
-        planner = _planner(computation.shader)
-        planner(out, _definition(computation, static, number), static)
-
-
-def _planner(shader: Shader) -> Callable[[Planning, Definition, DefinitionShader], None]:
-    """What plans a definition."""
-    if shader.contracted is not None:
-        return plan_products
-    if shader.sliding is not None:
-        return plan_sliding
-    return plan_definition if shader.rows is None else plan_rows
+        PLANNERS[computation.shader.planner](out, _definition(computation, static, number), static)
 
 
 def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
@@ -349,25 +338,20 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
         flags = name in shader.bits, name in shader.limited, name in shader.held
         return _tensor(desc, member, macro, evaluation.tensor(name), entry, *flags)
 
-    told = Definition(
-        evaluation.real is np.float64,
-        [bound(name, macro) for name, macro in shader.tensors.items()],
-        (),
-        [Listed(*_entries(kind, known[name])) for kind, name, _ in shader.lists],
-        elements,
-        [
+    told: Definition = _record(Definition, known, "told")._replace(
+        is_double=evaluation.real is np.float64,
+        tensors=[bound(name, macro) for name, macro in shader.tensors.items()],
+        lists=[Listed(*_entries(kind, known[name])) for kind, name, _ in shader.lists],
+        elements=elements,
+        numbers=[
             Number(_bits(known[name]), True) if kind == "float" else Number(int(known[name]), False)
             for kind, name in shader.scalars
         ],
-        [int(known[name]) for name, _ in shader.bounds],
-        [
+        bounds=[int(known[name]) for name, _ in shader.bounds],
+        activations=[
             _activation(one, shader.activations)
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
         ],
-        _factors(known),
-        _sliding(known),
-        known.get("rows.reduced", ()),
-        known.get("sums.apply", ()),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -377,25 +361,20 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
     return told._replace(kept_sizes=sizes)
 
 
-def _factors(known: Mapping[str, Any]) -> Factors:
-    """What is read for the products of a contraction, if there is one."""
-    window = _record(known, Window, "contraction.window")
-    return _record(known, Factors, "contraction")._replace(window=window)  # type: ignore[no-any-return]
+def _record(record: Any, known: Mapping[str, Any], path: str) -> Any:
+    """What the evaluation knows of a record's fields, by the path to it; nothing where it does not."""
+    return record(
+        *(
+            _record(type_, known, f"{path}.{name}")
+            if _is_record(type_)
+            else known.get(f"{path}.{name}", 0 if type_ in (int, bool) else ())
+            for name, type_ in get_hints(record).items()
+        )
+    )
 
 
-def _sliding(known: Mapping[str, Any]) -> Sliding:
-    """Where the window of a fold is, if there is one."""
-    frames = {name: _record(known, Frame, f"sliding.{name}") for name in ("window", "counted")}
-    return _record(known, Sliding, "sliding")._replace(**frames)  # type: ignore[no-any-return]
-
-
-def _record(known: Mapping[str, Any], record: type[Any], prefix: str) -> Any:
-    """What the evaluation knows under names that begin alike; nothing where it does not."""
-
-    def nothing(name: str) -> Any:
-        return 0 if name in ("applies", "depth", "groups") else ()
-
-    return record(*(known.get(f"{prefix}.{name}", nothing(name)) for name in record._fields))
+def _is_record(type_: Any) -> bool:
+    return hasattr(type_, "_fields")
 
 
 def _activation(desc: Description, known: Sequence[int]) -> Activation:
@@ -425,73 +404,44 @@ def _static(operator: str) -> DefinitionShader:
         )
         for number, one in enumerate(shader.passes)
     ]
-    return DefinitionShader(
-        [Kept(macro, type_ == "REAL_VALUE", type_ == "int64_t") for macro, type_ in shader.kept.values()],
-        passes,
-        [macro for _, _, macro in shader.lists],
-        [macro for _, macro in shader.bounds],
-        bool(shader.fused),
-        shader.activations,
-        SlidingPass(NONE, 0, 0, 0)
-        if shader.sliding is None
-        else SlidingPass(
-            shader.sliding.number,
-            tensors.index(shader.sliding.tensor),
-            tensors.index(shader.sliding.output),
-            tensors.index(shader.sliding.weights) if shader.sliding.weights else NONE,
-        ),
-        ContractedPass(NONE, 0, 0, 0)
-        if shader.contracted is None
-        else ContractedPass(shader.contracted.number, *map(tensors.index, shader.contracted[1:])),
-        AttentionPass(NONE, 0, 0)
-        if shader.attention is None
-        else AttentionPass(
-            shader.attention.number,
-            kept.index(shader.attention.query),
-            sum(1 << tensors.index(name) for name in shader.attention.told),
-        ),
-        _rows(shader, tensors),
-        [_sums(one, kept, tensors) for one in shader.sums],
-    )
+    own: dict[str, Any] = {
+        "kept": [
+            Kept(macro, kind == "REAL_VALUE", kind == "int64_t") for macro, kind in shader.kept.values()
+        ],
+        "passes": passes,
+        "lists": [macro for _, _, macro in shader.lists],
+        "bounds": [macro for _, macro in shader.bounds],
+        "is_fused": bool(shader.fused),
+        "activations": shader.activations,
+    }
+    forms = {
+        name: _form(type_, shader.forms.get(name, ()), kept, tensors)
+        for name, type_ in get_hints(DefinitionShader).items()
+        if name not in own
+    }
+    return DefinitionShader(**own, **forms)
 
 
-def _rows(shader: Shader, tensors: Sequence[str]) -> RowsPass:
-    """The pass of rows, if there is one."""
-    if shader.rows is None:
-        return RowsPass(NONE, 0, 0, 0, 0, 0)
-    rows = shader.rows
+def _form(
+    type_: Any, records: Sequence[Mapping[str, Any]], kept: Sequence[str], tensors: Sequence[str]
+) -> Any:
+    """Passes of a faster form, one or a list: tensors by number, bits where there are several; all NONE where
+    the one is not."""
 
-    def bits(names: Sequence[str]) -> int:
-        return sum(1 << tensors.index(name) for name in names)
+    def place(name: str) -> int:
+        return NONE if not name else kept.index(name) if name in kept else tensors.index(name)
 
-    return RowsPass(
-        rows.number,
-        tensors.index(rows.source),
-        bits(rows.read),
-        bits(rows.each),
-        bits(rows.of_rows),
-        tensors.index(rows.each[0]),
-    )
+    def number(known: int | str | Sequence[str]) -> int:
+        if isinstance(known, str):
+            return place(known)
+        return known if isinstance(known, int) else sum(1 << place(name) for name in known)
 
-
-def _sums(one: Sums, kept: Sequence[str], tensors: Sequence[str]) -> SumsPass:
-    """A pass of sums."""
-
-    def bits(names: Sequence[str], of: Sequence[str]) -> int:
-        return sum(1 << of.index(name) for name in names)
-
-    return SumsPass(
-        one.number,
-        bits(one.targets, kept),
-        bits(one.reads, kept),
-        tensors.index(one.weights),
-        bits(one.tensors, tensors),
-        bits(one.kept, kept),
-        one.sums,
-        one.factors,
-        sum(1 << d for d in one.rows),
-        sum(1 << d for d in one.columns),
-    )
+    is_one = _is_record(type_)
+    record = type_ if is_one else get_args(type_)[0]
+    if is_one and not records:
+        return record(*(NONE for _ in record._fields))
+    found = [record(*(number(known[name]) for name in record._fields)) for known in records]
+    return found[0] if is_one else found
 
 
 def _entries(kind: str, entries: Sequence[Any]) -> tuple[Sequence[int], bool]:

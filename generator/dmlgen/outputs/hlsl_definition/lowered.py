@@ -15,12 +15,12 @@ AT = ir.Local("at", ir.INTS)
 def lowered(operator: Operator) -> Operator:
     """The operator with the intermediate tensors alone that lead to outputs.
 
-    One that has the entries of another one at other coordinates is read there. What attention needs of its
-    own is kept nowhere.
+    One that has the entries of another one at other coordinates is read there. What a faster form needs of
+    its own is kept nowhere.
     """
     defines = operator.defines
     assert defines is not None
-    if operator.attention is None:
+    if not any(form.reads for form in operator.forms):
         return operator
     tensors, outputs = list(defines.tensors), dict(defines.outputs)
     for view in defines.tensors:
@@ -41,9 +41,9 @@ def lowered(operator: Operator) -> Operator:
 
 def _reads(operator: Operator, values: dict[str, ir.Expr], name: str) -> set[str]:
     """The intermediate tensors that the pass of one reads."""
-    attention = operator.attention
-    if attention is not None and attention.target == name:
-        return {attention.query, attention.key, attention.value}
+    for form in operator.forms:
+        if name in form.reads:
+            return set(form.reads[name])
     return {part.tensor for part in entries_of(values[name])}
 
 

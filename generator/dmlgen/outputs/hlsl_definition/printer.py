@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from array import array
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
@@ -91,7 +91,7 @@ class ShaderPrinter(LoopPrinter):
             return "true" if value else "false"
         if isinstance(value, int):
             return str(value)
-        exact = float(np.float32(value)) == value
+        exact = array("f", [value])[0] == value
         return f"({REAL}){value!r}{'f' if exact else 'L'}"
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:

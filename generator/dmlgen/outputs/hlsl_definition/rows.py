@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.schedules.schedule import Rows
+from dmlgen.plans.params import Constant
+from dmlgen.registry import Operator
+from dmlgen.schedules.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -29,14 +32,13 @@ class Part:
 
 
 @dataclass(frozen=True)
-class RowsPass:
+class RowsPass(FormPass):
     """The pass that works out all outputs by rows of `source`.
 
     `elements` are the tensors read at the element itself, those among them that sums need `held`; `spread`
     are others, and `of_row` those read at the coordinate of the row. `parts` are worked out from `spread`.
     """
 
-    number: int
     source: Tensor
     elements: tuple[Tensor, ...]
     held: tuple[Tensor, ...]
@@ -47,6 +49,35 @@ class RowsPass:
     each: tuple[tuple[Tensor, str], ...]
     of_rows: tuple[tuple[Tensor, str], ...]
     reduced: ir.Expr
+    field = "rows"
+    template = "rows"
+    planner = "rows"
+    params = "RowsParams"
+
+    @property
+    def places(self) -> Mapping[str, str | Sequence[str]]:
+        each, of_rows = ([one.member for one, _ in written] for written in (self.each, self.of_rows))
+        return {
+            "source": self.source.member,
+            "read": [one.member for one in self.read],
+            "each": each,
+            "of_rows": of_rows,
+            "output": each[0],
+        }
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        return {"reduced": self.reduced}
+
+    def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
+        return {
+            "steps": [Constant("uint", f"{tensor.local}Step") for tensor in tensors],
+            "strides": [Constant("uint", f"{tensor.local}Stride") for tensor in tensors],
+        }
+
+    @property
+    def elsewhere(self) -> str:
+        return f"PASS != {self.number}"
 
     @property
     def read(self) -> tuple[Tensor, ...]:
@@ -57,9 +88,10 @@ class RowsPass:
         return (*self.read, *(tensor for tensor, _ in (*self.each, *self.of_rows)))
 
 
-def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> RowsPass:
-    """The pass of rows, by its number."""
-    return _RowsPrinter(printer, rows).rows(number)
+def rows_pass(printer: ShaderPrinter, operator: Operator, number: int) -> RowsPass | None:
+    """The pass of rows, if outputs follow from them, by its number."""
+    rows = operator.form(Rows)
+    return None if rows is None else _RowsPrinter(printer, rows).rows(number)
 
 
 class _RowsPrinter:

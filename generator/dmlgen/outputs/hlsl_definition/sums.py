@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of
 from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.schedules.schedule import Sums
+from dmlgen.registry import Operator
+from dmlgen.schedules.sums import SharedSums, Sums
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class SumsPass:
-    """The pass that works out intermediate tensors, `values`, from sums of products; see `Sums`."""
+    """The pass that works out intermediate tensors, `values`, from sums of products; see `SharedSums`."""
 
     number: int
     when: ir.Expr
@@ -72,19 +74,56 @@ class SumsPass:
     def targets(self) -> tuple[str, ...]:
         return tuple(kept.member for kept, _ in self.values)
 
+    @property
+    def record(self) -> Mapping[str, int | str | Sequence[str]]:
+        """What planners know of it."""
+        return {
+            "number": self.number,
+            "writes": self.targets,
+            "reads": sorted(self.reads),
+            "weights": self.weights.member,
+            "tensors": [tensor.member for tensor in self.tensors],
+            "kept": [kept.member for kept in self.kept],
+            "sums": len(self.sums),
+            "factors": len(self.factors),
+            "rows": sum(1 << d for d in self.rows),
+            "columns": sum(1 << d for d in self.columns),
+        }
 
-def sums_passes(printer: ShaderPrinter, found: Iterable[Sums], first: int) -> tuple[SumsPass, ...]:
-    """The passes of sums, numbered from `first` on."""
-    return tuple(_pass(printer, one, number) for number, one in enumerate(found, first))
+
+@dataclass(frozen=True)
+class SumsPasses(FormPass):
+    """The passes of sums, of which planners take those that a description is worth."""
+
+    passes: tuple[SumsPass, ...]
+    field = "sums"
+    template = "sums"
+
+    @property
+    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        return [one.record for one in self.passes]
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        """For each of the passes whether it applies, as 1 or 0."""
+        one, zero = ir.Number(1, ir.INT), ir.Number(0, ir.INT)
+        return {"sums": ir.ListOf(tuple(ir.Conditional(pass_.when, one, zero) for pass_ in self.passes))}
+
+    @property
+    def here(self) -> str:
+        return f"PASS >= {self.number}"
 
 
-def sums_apply(passes: Iterable[SumsPass]) -> ir.ListOf:
-    """For each of the passes whether it applies, as 1 or 0."""
-    one, zero = ir.Number(1, ir.INT), ir.Number(0, ir.INT)
-    return ir.ListOf(tuple(ir.Conditional(pass_.when, one, zero) for pass_ in passes))
+def sums_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SumsPasses | None:
+    """The passes of sums, if intermediate tensors are made of them, from a number on."""
+    sums = operator.form(Sums)
+    if sums is None:
+        return None
+    passes = (_pass(printer, one, place) for place, one in enumerate(sums.passes, number))
+    return SumsPasses(number, tuple(passes))
 
 
-def _pass(printer: ShaderPrinter, sums: Sums, number: int) -> SumsPass:
+def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
     def read(one: ir.Load | ir.Entry) -> Read:
         assert isinstance(one.coordinate, ir.ListOf)
         place = _begin(printer, one.coordinate.items[:-1])

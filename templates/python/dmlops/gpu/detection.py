@@ -80,7 +80,8 @@ def has_matrix_units(instance: Any, physical: Any) -> bool:
     matrices = vk.VkPhysicalDeviceCooperativeMatrixFeaturesKHR(pNext=waves)
     features = vk.VkPhysicalDeviceFeatures2(pNext=matrices)
     vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(features))
-    sizes = vk.VkPhysicalDeviceSubgroupSizeControlProperties()
+    operations = vk.VkPhysicalDeviceSubgroupProperties()
+    sizes = vk.VkPhysicalDeviceSubgroupSizeControlProperties(pNext=operations)
     stages = vk.VkPhysicalDeviceCooperativeMatrixPropertiesKHR(pNext=sizes)
     properties = vk.VkPhysicalDeviceProperties2(pNext=stages)
     vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
@@ -92,6 +93,7 @@ def has_matrix_units(instance: Any, physical: Any) -> bool:
         and waves.computeFullSubgroups
         and sizes.minSubgroupSize <= WAVE <= sizes.maxSubgroupSize
         and sizes.requiredSubgroupSizeStages & compute
+        and operations.supportedOperations & vk.VK_SUBGROUP_FEATURE_VOTE_BIT
         and limits.maxComputeWorkGroupInvocations >= LARGEST_GROUP
         and limits.maxComputeSharedMemorySize >= GROUP_MEMORY
         and _lists_halves(instance, physical)

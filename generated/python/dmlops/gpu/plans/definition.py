@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import ATTENTION_THREADS, AttentionPass, define_attention
+from .attention import AttentionPass, define_attention, takes_units
 from .loops import (
     Dimensions,
     Loop,
@@ -27,9 +27,9 @@ from .planning import Planning
 from .reasons import Reason
 from .sums import SumsPass, SumsTile, at_once, define_sums, is_worth_sharing, sums_tile
 from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
+from .tuning import DEFINITION_THREADS
 from .types import define_tensor, define_type
 
-NUM_THREADS = 64
 MAX_COUNT = 2**31
 """Elements of a tensor, and words of scratch: shaders count them as signed integers."""
 
@@ -141,7 +141,8 @@ class Window(NamedTuple):
 
     For each of its dimensions, in which the last ones of the factors are read: the output's dimension in
     `axes`, and the coordinates where the output's and the window's are 0 (`first`), where the output's is 1
-    (`steps`), and where the window's is 1 (`taps`).
+    (`steps`), and where the window's is 1 (`taps`), of the right factor before they are divided by
+    `right_divisors`; what leaves a remainder is no product.
     """
 
     sizes: Sizes
@@ -152,6 +153,7 @@ class Window(NamedTuple):
     right_first: Sizes
     right_steps: Sizes
     right_taps: Sizes
+    right_divisors: Sizes
 
 
 class Frame(NamedTuple):
@@ -453,6 +455,23 @@ def shared_tile(told: Definition, shader: DefinitionShader, one: Pass) -> SumsTi
     return SumsTile(0, 0, 0, 0, 0, 0, 0, 0)
 
 
+def kept_halves(
+    out: Planning, told: Definition, shader: DefinitionShader, passes: Annotated[Sequence[Pass], 32]
+) -> int:
+    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each
+    written by a pass that writes nothing else."""
+    halves = 0
+    for one in passes:
+        if one.number == shader.attention.number:
+            shape = box_of(told, one)
+            if takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
+                halves = one.reads
+    for one in passes:
+        if one.writes & halves != 0 and one.writes & halves != one.writes:
+            return 0
+    return halves
+
+
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none where every output is absent."""
     out.begin()
@@ -476,6 +495,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
         out.write(out.scratch(max(4 * space.words, 8), from_zeros))
+    halves = kept_halves(out, told, shader, passes)
+    if shader.attention.number != NONE:
+        out.define("HALVES", int(halves != 0))
     out.share()
 
     tiles: Annotated[list[SumsTile], 32] = [shared_tile(told, shader, one) for one in passes]
@@ -500,11 +522,18 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 if whole >= MAX_COUNT:
                     out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
                 count = whole // shape[0] if one.is_along else whole
-                threads, in_group = count, NUM_THREADS
+                threads, in_group = count, DEFINITION_THREADS
                 if one.number == shader.attention.number:
-                    threads = define_attention(out, shader.attention, told.tensors, told.kept_sizes, shape)
-                    in_group = ATTENTION_THREADS
-                if tiles[item].threads > 0:
+                    attending = define_attention(
+                        out, shader.attention, told.tensors, told.kept_sizes, shape, halves != 0
+                    )
+                    threads, in_group = attending.threads, attending.in_group
+                elif one.writes & halves != 0:
+                    out.define("HALVING", 1)
+                    out.define("SCRATCH_VECTOR", 4)
+                    count = count // 8
+                    threads = count
+                elif tiles[item].threads > 0:
                     define_sums(out, tiles[item])
                     threads, in_group = tiles[item].all_threads, tiles[item].threads
                 groups = grid(out, threads, in_group, 1)

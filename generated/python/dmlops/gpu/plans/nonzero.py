@@ -9,10 +9,8 @@ from typing import Annotated, NamedTuple
 from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
 from .planning import Planning
 from .told import Read, Tensor, Written
+from .tuning import NONZERO_ITEMS, NONZERO_THREADS
 from .types import define_moved, define_tensor
-
-NUM_THREADS = 256
-ITEMS = 4
 
 
 class Nonzero(NamedTuple):
@@ -60,14 +58,14 @@ def plan_nonzero(out: Planning, told: Nonzero) -> None:
     check_span(out, told.output)
     check_span(out, told.coordinates)
     count = element_count(told.input.sizes)
-    blocks = ceil_div(count, ITEMS * NUM_THREADS)
+    blocks = ceil_div(count, NONZERO_ITEMS * NONZERO_THREADS)
     loops: Loops = [
         Loop(size, [stride]) for size, stride in zip(told.input.sizes, told.input.strides, strict=True)
     ]
     out.define_text("MAGNITUDE", magnitude(told.input.bits, told.input.is_float))
     out.define("RANK", len(loops))
-    out.define("ITEMS", ITEMS)
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("ITEMS", NONZERO_ITEMS)
+    out.define("NUM_THREADS", NONZERO_THREADS)
     define_moved(out, told.input)
     define_tensor(out, told.output)
     define_tensor(out, told.coordinates)

@@ -27,15 +27,18 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Read, Sizes, Switches, Tensor, Written
+from .tuning import (
+    REDUCTION_GROUPS,
+    REDUCTION_LEAST_THREADS,
+    REDUCTION_MOST_THREADS,
+    REDUCTION_NEIGHBOURS,
+    REDUCTION_THREADS,
+    REDUCTION_UNROLL,
+    REDUCTION_WHOLE_UNROLL,
+)
 from .types import define_tensor
 
-MIN_THREADS = 128  # in a group; measured, see bench/gpu.py
-MAX_THREADS = 512
-UNROLL = 4  # vectors that one thread has under way
-WHOLE_UNROLL = 8  # the same where that is all it has
-NEIGHBOURS = 32  # sets side by side whose elements are loaded together
-ENOUGH_GROUPS = 512  # to keep a large GPU busy
-MAX_BLOCKS = 1024  # of UNROLL vectors that one thread adds up: bounds rounding errors
+MAX_BLOCKS = 1024  # of vectors under way that one thread adds up: bounds rounding errors
 INPUT = 0  # the strides of a loop
 OUTPUT = 1
 NO_PASS = -1  # a shader that stores something for each element has one pass, which has no number
@@ -116,12 +119,18 @@ def sets_of(kept: Loops, reduced: Loops) -> Sets:
 
 def shared(sets: Sets) -> Sharing:
     """How threads share sets."""
+    most = REDUCTION_MOST_THREADS
     is_across = sets.number > 1 and sets.kept[-1].strides[INPUT] < sets.reduced[-1].strides[INPUT]
-    is_whole = not is_across and sets.extent <= MAX_THREADS * WHOLE_UNROLL
-    unroll = WHOLE_UNROLL if is_whole else UNROLL
-    side_by_side = min(NEIGHBOURS, power_of_two(sets.number)) if is_across else 1
-    lanes = min(MAX_THREADS // side_by_side, power_of_two(ceil_div(sets.extent, unroll)))
-    return Sharing(is_across, unroll, lanes, MAX_THREADS if is_across else max(lanes, MIN_THREADS))
+    is_whole = not is_across and sets.extent <= most * REDUCTION_WHOLE_UNROLL
+    unroll = REDUCTION_WHOLE_UNROLL if is_whole else REDUCTION_UNROLL
+    lanes = ceil_div(sets.extent, unroll)
+    while is_whole and unroll > 1 and 2 * lanes <= most and sets.number * lanes < REDUCTION_THREADS:
+        unroll //= 2
+        lanes = ceil_div(sets.extent, unroll)
+    side_by_side = min(REDUCTION_NEIGHBOURS, power_of_two(sets.number)) if is_across else 1
+    lanes = min(most // side_by_side, power_of_two(lanes))
+    threads = most if is_across else max(lanes, REDUCTION_LEAST_THREADS)
+    return Sharing(is_across, unroll, lanes, threads)
 
 
 def part_extent(sets: Sets, sharing: Sharing) -> int:
@@ -129,7 +138,7 @@ def part_extent(sets: Sets, sharing: Sharing) -> int:
     block = sharing.lanes * sharing.unroll
     blocks = ceil_div(sets.extent, block)
     groups = ceil_div(sets.number * sharing.lanes, sharing.threads)
-    parts = max(min(ceil_div(ENOUGH_GROUPS, groups), blocks // 2), ceil_div(blocks, MAX_BLOCKS), 1)
+    parts = max(min(ceil_div(REDUCTION_GROUPS, groups), blocks // 2), ceil_div(blocks, MAX_BLOCKS), 1)
     return ceil_div(blocks, parts) * block
 
 

@@ -19,14 +19,10 @@ from .loops import (
 )
 from .planning import Planning
 from .told import Read, Tensor, Written
+from .tuning import SCAN_BLOCKS, SCAN_FEW_LINES, SCAN_ITEMS, SCAN_MANY_LINES, SCAN_SHORT_LINE, SCAN_THREADS
 from .types import define_scratch, define_tensor
 
-NUM_THREADS = 256
-ITEMS = 4
-SHORT_LINE = 64  # elements of lines that a thread scans alone
-MANY_LINES = 4096  # enough for a thread each, where they lie side by side
-FEW_LINES = 256  # so few that long ones are cut
-SEGMENT = 16 * NUM_THREADS * ITEMS  # the least elements worth a group of their own
+SEGMENT = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # the least elements worth a group of their own
 MAX_SEGMENTS = 1024
 
 
@@ -97,13 +93,13 @@ class Segments(NamedTuple):
 def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
     """The dispatch, over the segments that loops go through."""
     count = repeats(loops)
-    groups = grid(out, count, 1 if told.is_grouped else NUM_THREADS, 1)
+    groups = grid(out, count, 1 if told.is_grouped else SCAN_THREADS, 1)
     out.define("TOTALS", int(told.totals))
     out.define("STARTED", int(told.started))
     out.define("GROUP_PER_LINE", int(told.is_grouped))
     out.define("RANK", len(loops))
-    out.define("ITEMS", ITEMS)
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("ITEMS", SCAN_ITEMS)
+    out.define("NUM_THREADS", SCAN_THREADS)
     params = ScanParams(
         count,
         groups.columns,
@@ -128,12 +124,12 @@ def plan_scan(out: Planning, told: Scan) -> None:
     length = told.input.sizes[told.axis]
     loops = across([told.input, told.output], told.axis)
     count = repeats(loops)
-    segments = 1 if count >= FEW_LINES else min(max(length // SEGMENT, 1), MAX_SEGMENTS)
+    segments = 1 if count >= SCAN_FEW_LINES else min(max(length // SEGMENT, 1), MAX_SEGMENTS)
     segment = ceil_div(length, segments)
     segments = ceil_div(length, segment)
     if segments == 1:
-        side_by_side = count >= MANY_LINES and loops[-1].strides[-1] < abs(target.step)
-        is_grouped = length > SHORT_LINE and not side_by_side
+        side_by_side = count >= SCAN_MANY_LINES and loops[-1].strides[-1] < abs(target.step)
+        is_grouped = length > SCAN_SHORT_LINE and not side_by_side
         loops.append(Loop(1, [0, 0]))
         define_tensor(out, told.input)
         define_tensor(out, told.output)

@@ -14,15 +14,16 @@ from typing import Annotated, NamedTuple
 from .loops import ceil_div, element_count, times
 from .planning import Planning
 from .told import Sizes, Tensor, Tensors
-
-LEAST_PRODUCTS = 4096  # of what is written at once; below, a thread for each element is as good
-MANY_GROUPS = 256  # which keep a large GPU busy
-OWN_SUMS = 64  # that a thread has registers for
-AHEAD = 32  # weights that it reads ahead
-TILE_WORDS = 5120  # of factors in group memory
-ROWS = 4  # of a group, or so many times what a thread has
-FEW_THREADS = 128  # in a group, where there is one column
-MANY_THREADS = 256
+from .tuning import (
+    SUMS_AHEAD,
+    SUMS_FEW_THREADS,
+    SUMS_GROUPS,
+    SUMS_LEAST_PRODUCTS,
+    SUMS_MANY_THREADS,
+    SUMS_OWN,
+    SUMS_ROWS,
+    SUMS_TILE,
+)
 
 
 class SumsPass(NamedTuple):
@@ -83,7 +84,7 @@ def is_worth_sharing(
     for place, kept in enumerate(kept_sizes):
         if one.kept >> place & 1 == 1 and kept[-1] != depth:
             return False
-    return times(times(element_count(sizes), depth), one.sums) >= LEAST_PRODUCTS
+    return times(times(element_count(sizes), depth), one.sums) >= SUMS_LEAST_PRODUCTS
 
 
 def weights_vector(weights: Tensor) -> int:
@@ -107,26 +108,26 @@ def sums_tile(one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
     in_group = thread_columns
     while in_group < min(columns, 32):
         in_group *= 2
-    threads = MANY_THREADS if thread_columns == 8 else FEW_THREADS
+    threads = SUMS_MANY_THREADS if thread_columns == 8 else SUMS_FEW_THREADS
     across = times(ceil_div(columns, in_group), others)
     thread_rows = 1
     while (
-        2 * thread_rows * one.sums * thread_columns <= OWN_SUMS
-        and times(ceil_div(rows, 2 * thread_rows * ROWS), across) >= MANY_GROUPS
+        2 * thread_rows * one.sums * thread_columns <= SUMS_OWN
+        and times(ceil_div(rows, 2 * thread_rows * SUMS_ROWS), across) >= SUMS_GROUPS
     ):
         thread_rows *= 2
-    lanes = threads * thread_columns // (ROWS * in_group)
+    lanes = threads * thread_columns // (SUMS_ROWS * in_group)
     fetches = 1
     padded = in_group + (thread_columns if in_group > 1 else 0)
     while (
-        2 * fetches * vector * one.sums * thread_rows <= AHEAD
+        2 * fetches * vector * one.sums * thread_rows <= SUMS_AHEAD
         and fetches * vector * lanes < depth
-        and 2 * fetches * vector * lanes * padded * one.factors <= TILE_WORDS
+        and 2 * fetches * vector * lanes * padded * one.factors <= SUMS_TILE
     ):
         fetches *= 2
-    groups = times(ceil_div(rows, ROWS * thread_rows), across)
+    groups = times(ceil_div(rows, SUMS_ROWS * thread_rows), across)
     return SumsTile(
-        ROWS * thread_rows,
+        SUMS_ROWS * thread_rows,
         in_group,
         thread_rows,
         thread_columns,

@@ -2,8 +2,9 @@
 
 The output is seen as matrices. Of the dimensions that only the left factor has, the longest counts their
 rows, of those that only the right one has, the longest counts their columns; all other dimensions count
-matrices, along which a factor may have a step of 0. With a window, each group of channels is a matrix, and
-all dimensions but that of the channels count columns.
+matrices, along which a factor may have a step of 0. With a window, each group of channels is a matrix, or
+each phase of one, and all dimensions but that of the channels count columns. Another dispatch may come first,
+which puts the left factor into scratch in the order in which tiles read it.
 """
 
 from __future__ import annotations
@@ -26,21 +27,27 @@ from .definition import (
     tell_known,
 )
 from .loops import Words, ceil_div, check_span, element_count, grid, times
+from .phases import has_phases, is_divided, most_places, period, phase_count, row_dimension
 from .planning import Planning
 from .reasons import Reason
 from .sliding import plan_sliding
 from .told import NO_MEMBER, Groups, Signed, Sizes, Tensor
 
+LEAST_ORDERED = 2**26  # products for which it pays to put the left factor in order: 1.3 times as fast
 LEAST_PRODUCTS = 4096  # of all sums of a matrix; below, the definition itself is as good
 DEPTH = 16  # of a tile
 GATHERED_DEPTH = 8  # where each product has another place of the window, which takes registers
 WALK = 8  # rows of tiles that are walked together, so that what they read stays in the cache
 FEW_ROWS = 32
 MANY_TILES = 256  # of the large kind, which keep a large GPU busy
+RESIDENT_TILES = 396  # of a window, which a large GPU works on at once
+FEW_TILES = 32  # of a window, which leave most of it idle even in parts
 ENOUGH_GROUPS = 512  # where sums have to be worked out in parts for that
+WHOLE_ROUNDS = 528  # groups with a window: the 132 processors of a large GPU get four each, and none waits
 LEAST_PART = 256  # products in a part of a sum
 DIRECT_ROWS = 4  # of a group of channels: fewer are no tile
-SINGLE_THREADS = 256  # in a group, where each adds up a sum in parts
+SINGLE_THREADS = 256  # in a group, where each adds up a sum in parts, or puts an element in order
+ORDERING = 3  # the number of the pass that puts the left factor in order, from the contraction's
 
 
 class Tile(NamedTuple):
@@ -56,10 +63,12 @@ class Side(NamedTuple):
     """How a factor is read: its steps along the dimensions of the output, and from one product to the next.
 
     `vector` neighbours in memory are read at once: of one sum if `is_along`, else of as many rows or columns.
+    With a window, `matrix` is the step from one group of channels to the next, of the left factor.
     """
 
     steps: Eight
     depth: int
+    matrix: int
     is_along: bool
     vector: int
 
@@ -69,6 +78,7 @@ class Matrices(NamedTuple):
 
     `sizes` are those of the output, 1 along rows, and along columns unless there is a window. `run` are the
     neighbours along a row that lie side by side in the output. A tile takes `tile_depth` products at once.
+    Where there are phases, `sizes` and `columns` are those of the largest, and so is `depth`.
     """
 
     is_worth: bool
@@ -115,7 +125,7 @@ class ContractionParams(NamedTuple):
     leftSteps: Eight
     "from one element of the output to the next"
     rightSteps: Eight
-    window: Annotated[list[int], 64]
+    window: Annotated[list[int], 96]
     lists: Lists
     activations: Annotated[list[int], 32]
     rank: Signed
@@ -178,7 +188,7 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
         vector = gcd(vector, step)
     while len(steps) < 8:
         steps.append(0)
-    return Side(steps, step, is_along, vector)
+    return Side(steps, step, 0, is_along, vector)
 
 
 def side_by_side(output: Tensor, row_axis: int) -> int:
@@ -192,12 +202,15 @@ def side_by_side(output: Tensor, row_axis: int) -> int:
     return run
 
 
-def boxed(output: Tensor, ones: Sizes) -> Eight:
-    """The sizes of the output, 1 along some dimensions."""
+def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
+    """The sizes of the output, or of its largest phase, 1 along some dimensions."""
     sizes: Eight = []
     for axis, size in enumerate(output.sizes):
         is_one = any(axis == one for one in ones)
-        sizes.append(1 if is_one else size)
+        own = 1 if is_one else size
+        for d, divisor in enumerate(window.right_divisors):
+            own = ceil_div(own, divisor) if axis == window.axes[d] else own
+        sizes.append(own)
     while len(sizes) < 8:
         sizes.append(0)
     return sizes
@@ -225,7 +238,7 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     columns = output.sizes[column_axis] if is_there else 1
     return Matrices(
         is_there and is_tiled(told, shader, times(times(rows, columns), factors.depth)),
-        boxed(output, [row_axis, column_axis]),
+        boxed(output, [row_axis, column_axis], factors.window),
         row_axis,
         column_axis,
         rows,
@@ -241,57 +254,97 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
 
 def tap_step(window: Window, tensor: Tensor) -> TapStep:
     """The step of the left factor from one place of the window to the next."""
-    is_even, is_first = True, True
+    is_even, is_ordered = True, True
     step, following = 0, 0
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         if window.sizes[d] > 1:
             stride = tensor.strides[len(tensor.strides) - 1 - place]
             own = (window.left_taps[d] - window.left_first[d]) * stride
-            is_even = is_even and (is_first or own == following)
-            step = own if is_first else step
-            is_first = False
+            is_even = is_even and (is_ordered or own == following)
+            step = own if is_ordered else step
+            is_ordered = False
             following = own * window.sizes[d]
     return TapStep(is_even, step)
 
 
 def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
-    """The output as matrices, with a window: one for each group."""
+    """The output as matrices, with a window: one for each phase of each group."""
     factors, window, contracted = told.factors, told.factors.window, shader.contracted
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     output = told.tensors[contracted.output]
-    row_axis, groups = factors.left[0], max(window.groups, 1)
+    counts_rows = row_dimension(factors, output)
+    row_axis, groups = factors.left[counts_rows], max(window.groups, 1)
+    sizes = boxed(output, [row_axis], window)
     rows = output.sizes[row_axis] // groups
-    columns = element_count(output.sizes) // output.sizes[row_axis]
-    depth = times(factors.depth, element_count(window.sizes))
-    step = tap_step(window, left)
-    is_straight = step.is_even
+    columns = 1
+    for size in sizes:
+        columns = times(columns, max(size, 1))  # 0 stands behind the last dimension
+    depth = times(factors.depth, most_places(window))
+    is_straight = has_phases(window, output)
     for d, axis in enumerate(window.axes):
         is_straight = is_straight and axis == window.axes[0] + d
-    first = first_of(window, left)
-    others: Words = [left.strides[0], step.step, first]
-    vector = 4 if left.strides[1] == 1 else 1
-    vector = gcd(vector, factors.depth)
+    row_step, depth_step = left.strides[counts_rows], left.strides[1 - counts_rows]
+    matrix_step = left.sizes[0] // groups * left.strides[0]
+    others: Words = [row_step, tap_step(window, left).step, first_of(window, left), matrix_step]
+    vector = gcd(4 if depth_step == 1 else 1, factors.depth)
     for other in others:
         vector = gcd(vector, other)
+    count = times(groups, phase_count(window))
     return Matrices(
-        is_straight and is_tiled(told, shader, times(times(rows, columns), depth * groups)),
-        boxed(output, [row_axis]),
+        is_straight and is_tiled(told, shader, times(times(rows, columns), depth * count)),
+        sizes,
         row_axis,
         NONE,
         rows,
         columns,
-        side_by_side(output, row_axis),
+        1 if is_divided(window) else side_by_side(output, row_axis),
         depth,
         DEPTH if factors.depth % DEPTH == 0 else GATHERED_DEPTH,
-        groups,
-        Side(axis_steps(output, row_axis, left.strides[0]), left.strides[1], True, vector),
+        count,
+        Side(axis_steps(output, row_axis, row_step), depth_step, matrix_step, True, vector),
         Side(
             axis_steps(output, factors.right[0], right.strides[0]),
             right.strides[1],
+            0,
             False,
             neighbours(window, right, output),
         ),
+    )
+
+
+def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Whether the left factor is put in order first: where it must be, or where there are enough products."""
+    window, left = told.factors.window, told.tensors[shader.contracted.left]
+    if found.column_axis != NONE:
+        return False
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
+    step = tap_step(window, left)
+    is_direct = not is_divided(window) and step.is_even
+    return not is_direct or (is_scattered and products >= LEAST_ORDERED)
+
+
+def row_pitch(found: Matrices) -> int:
+    """Words from one product to the next of a left factor in order: its rows, side by side."""
+    return ceil_div(found.rows, 4) * 4
+
+
+def with_left(found: Matrices, left: Side) -> Matrices:
+    """The same with another left factor."""
+    return Matrices(
+        found.is_worth,
+        found.sizes,
+        found.row_axis,
+        found.column_axis,
+        found.rows,
+        found.columns,
+        found.run,
+        found.depth,
+        found.tile_depth,
+        found.count,
+        left,
+        found.right,
     )
 
 
@@ -303,7 +356,8 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
         last = first + (window.right_steps[d] - first) * (output.sizes[window.axes[d]] - 1)
         span = (window.right_taps[d] - first) * (window.sizes[d] - 1)
         least, greatest = min(first, last) + min(span, 0), max(first, last) + max(span, 0)
-        found = found or least < 0 or greatest >= tensor.sizes[behind + d]
+        divisor = window.right_divisors[d]
+        found = found or ceil_div(least, divisor) < 0 or greatest // divisor >= tensor.sizes[behind + d]
     return found
 
 
@@ -317,6 +371,7 @@ def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
         d = len(window.sizes) - 1 - place
         size = tensor.sizes[behind + d]
         is_whole = is_whole and window.right_first[d] == 0 and window.right_steps[d] == 1
+        is_whole = is_whole and window.right_divisors[d] == 1
         is_whole = is_whole and output.sizes[window.axes[d]] == size
         is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
         run *= size
@@ -343,18 +398,33 @@ def first_of(window: Window, tensor: Tensor) -> int:
     return first
 
 
-def window_words(out: Planning, window: Window, tensor: Tensor) -> Annotated[list[int], 64]:
-    """The constants of a window on a tensor: sizes, first coordinates, steps, taps, limits, strides."""
-    behind = len(tensor.sizes) - len(window.sizes)
+def window_words(out: Planning, window: Window, left: Tensor, right: Tensor) -> Annotated[list[int], 96]:
+    """The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides,
+    divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase."""
+    behind = len(right.sizes) - len(window.sizes)
     steps: Eight = []
     taps: Eight = []
+    periods: Eight = []
+    left_steps: Eight = []
     for d, first in enumerate(window.right_first):
         steps.append(window.right_steps[d] - first)
-        taps.append(window.right_taps[d] - first)
-    limits: Eight = [size for d, size in enumerate(tensor.sizes) if d >= behind]
-    strides: Eight = [stride for d, stride in enumerate(tensor.strides) if d >= behind]
-    lists: Annotated[list[Sizes], 8] = [window.sizes, window.right_first, steps, taps, limits, strides]
-    words: Annotated[list[int], 64] = []
+        periods.append(period(window, d))
+        taps.append((window.right_taps[d] - first) * periods[d] // window.right_divisors[d])
+        left_steps.append((window.left_taps[d] - window.left_first[d]) * left.strides[behind + d])
+    limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
+    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
+    lists: Annotated[list[Sizes], 16] = [
+        window.sizes,
+        window.right_first,
+        steps,
+        taps,
+        limits,
+        strides,
+        window.right_divisors,
+        periods,
+        left_steps,
+    ]
+    words: Annotated[list[int], 96] = []
     for entries in lists:
         for word in eight(out, entries):
             words.append(word)
@@ -365,8 +435,11 @@ def tile_for(found: Matrices) -> Tile:
     """The tile that suits the matrices: as large as leaves enough of them."""
     if found.rows <= FEW_ROWS:
         return Tile(16, 128, 4, 4)
-    if found.column_axis == NONE:
-        return Tile(64, 128, 8, 8)  # what is gathered is worth more of it, and few tiles come in parts
+    if found.column_axis == NONE:  # what is gathered is worth more of it, and few tiles come in parts
+        tiles = times(ceil_div(found.rows, 64) * ceil_div(found.columns, 128), found.count)
+        is_tail = tiles > RESIDENT_TILES and tiles < WHOLE_ROUNDS  # a few would come last, alone
+        is_small = tiles <= FEW_TILES or is_tail
+        return Tile(32 if is_small else 64, 128, 4 if is_small else 8, 8)
     if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= MANY_TILES:
         return Tile(128, 128, 8, 8)
     return Tile(64, 64, 8, 4)
@@ -377,10 +450,12 @@ def share_of(found: Matrices) -> Share:
     tile = tile_for(found)
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
-    is_busy = 2 * groups >= ENOUGH_GROUPS
-    # Groups of a window's tiles are long, and one too many waits for all others.
-    wanted = ENOUGH_GROUPS // groups if found.column_axis == NONE else ceil_div(ENOUGH_GROUPS, groups)
-    parts = 1 if is_busy else max(min(wanted, found.depth // LEAST_PART), 1)
+    wanted = 1
+    if found.column_axis == NONE:
+        wanted = WHOLE_ROUNDS // groups  # these are long, and one too many waits for all others
+    elif 2 * groups < ENOUGH_GROUPS:
+        wanted = ceil_div(ENOUGH_GROUPS, groups)
+    parts = max(min(wanted, found.depth // LEAST_PART), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), found.tile_depth), 1) * found.tile_depth
     parts = max(ceil_div(found.depth, products), 1)
     return Share(tile, Split(down, across, parts, products))
@@ -396,11 +471,12 @@ def stored_at_once(found: Matrices, output: Tensor) -> int:
 
 
 def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """One dispatch, two where sums are worked out in parts; the passes of the definition where those are as
-    good."""
+    """One dispatch; one before it where the left factor is put in order, one after it where sums are worked
+    out in parts. The passes of the definition where those are as good."""
     window = told.factors.window
     found = matrices_of(told, shader)
-    if told.factors.applies and len(window.sizes) > 0 and found.rows < DIRECT_ROWS:
+    is_windowed = told.factors.applies and len(window.sizes) > 0
+    if is_windowed and found.rows < DIRECT_ROWS and not is_divided(window):
         plan_sliding(out, told, shader)
         return
     if not found.is_worth:
@@ -409,26 +485,55 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     share = share_of(found)
     split = share.split
     output = told.tensors[shader.contracted.output]
-    whole = element_count(output.sizes)
-    if times(whole, split.parts) >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * times(whole, split.parts))
+    whole = times(times(found.rows, found.columns), found.count)
+    part_words = ceil_div(whole * split.parts, 4) * 4 if split.parts > 1 else 0
+    is_ordered = is_put_in_order(told, shader, found)
+    left_words = times(times(found.depth, row_pitch(found)), found.count) if is_ordered else 0
+    words = max(part_words + left_words, times(whole, split.parts))
+    if words >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    tile = share.tile
-    space = space_of(told, shader, 0)
-    known = tell_known(out, told, shader, 0, space, output.buffer)
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    define_matrices(out, told, shader, found)
+    define_shares(out, found, share)
+    out.write(out.scratch(max(4 * (part_words + left_words), 16)))
+    out.share()
+
+    number = shader.contracted.number
+    first = first_of(window, told.tensors[shader.contracted.left]) if is_windowed else 0
+    factors = found
+    if is_ordered:
+        dispatch_contraction(out, told, shader, found, first, share, known, number + ORDERING, left_words)
+        pitch = row_pitch(found)
+        steps = axis_steps(output, found.row_axis, 1)
+        factors = with_left(found, Side(steps, pitch, times(found.depth, pitch), False, 4))
+        first = part_words
+    threads = split.down * split.across * found.count * split.parts * threads_of(share.tile)
+    dispatch_contraction(out, told, shader, factors, first, share, known, number, threads)
+    if split.parts > 1:
+        dispatch_contraction(out, told, shader, factors, first, share, known, number + 1, whole)
+
+
+def define_matrices(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
+    """The macros that say how the output counts as matrices."""
+    window, output = told.factors.window, told.tensors[shader.contracted.output]
     out.define("ROW_AXIS", found.row_axis)
-    if found.column_axis == NONE:
-        out.define("WINDOW_RANK", len(window.sizes))
-        out.define("WINDOW_AXIS", window.axes[0])
-        out.define("WHOLE_TAPS", int(told.factors.depth % found.tile_depth == 0))
-        out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
-    else:
+    if found.column_axis != NONE:
         out.define("COLUMN_AXIS", found.column_axis)
-    out.define("LEFT_VECTOR", found.left.vector)
-    out.define("LEFT_ALONG", int(found.left.is_along))
+        return
+    out.define("WINDOW_RANK", len(window.sizes))
+    out.define("WINDOW_AXIS", window.axes[0])
+    out.define("WHOLE_TAPS", int(told.factors.depth % found.tile_depth == 0))
+    out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
+    out.define("PHASED", int(is_divided(window)))
+
+
+def define_shares(out: Planning, found: Matrices, share: Share) -> None:
+    """The macros of tiles."""
+    tile = share.tile
     out.define("RIGHT_VECTOR", found.right.vector)
     out.define("RIGHT_ALONG", int(found.right.is_along))
     out.define("TILE_ROWS", tile.rows)
@@ -437,15 +542,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
     out.define("TILES_WALKED", WALK)
     out.define("THREAD_ROWS", tile.threadRows)
     out.define("THREAD_COLUMNS", tile.threadColumns)
-    out.define("IN_PARTS", int(split.parts > 1))
-    out.write(out.scratch(4 * whole * split.parts if split.parts > 1 else 8))
-    out.share()
-
-    number = shader.contracted.number
-    threads = split.down * split.across * found.count * split.parts * threads_of(tile)
-    dispatch_contraction(out, told, shader, found, share, known, number, threads)
-    if split.parts > 1:
-        dispatch_contraction(out, told, shader, found, share, known, number + 1, whole)
+    out.define("IN_PARTS", int(share.split.parts > 1))
 
 
 def threads_of(tile: Tile) -> int:
@@ -458,26 +555,30 @@ def dispatch_contraction(
     told: Definition,
     shader: DefinitionShader,
     found: Matrices,
+    first: int,
     share: Share,
     known: Known,
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, by so many threads; a second one waits for the first."""
+    """Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before."""
     contracted, split = shader.contracted, share.split
     output = told.tensors[contracted.output]
     is_tiled_pass = number == contracted.number
+    is_windowed = found.column_axis == NONE
+    is_ordered = is_windowed and not found.left.is_along  # else a window has products side by side
     in_group = threads_of(share.tile) if is_tiled_pass else SINGLE_THREADS
     stores_all = is_tiled_pass and split.parts == 1
     groups = grid(out, threads, in_group, 1)
     out.define("PASS", number)
     out.define("NUM_THREADS", in_group)
+    out.define("LEFT_VECTOR", found.left.vector if is_tiled_pass else 1)
+    out.define("LEFT_ALONG", int(found.left.is_along))
+    if is_tiled_pass and is_windowed:
+        out.define("ORDERED", int(is_ordered))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
-    first = 0
-    if found.column_axis == NONE:
-        first = first_of(told.factors.window, told.tensors[contracted.left])
     params = contraction_params(out, told, shader, found, first, split, known, groups)
-    out.dispatch(params, groups, number == contracted.number + 1)
+    out.dispatch(params, groups, is_ordered or number == contracted.number + 1)
 
 
 def contraction_params(
@@ -492,12 +593,14 @@ def contraction_params(
 ) -> ContractionParams:
     """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
     contracted, factors = shader.contracted, told.factors
-    window: Annotated[list[int], 64] = []
+    window: Annotated[list[int], 96] = []
     tap: Words = []
     if len(factors.window.sizes) > 0:
-        window = window_words(out, factors.window, told.tensors[contracted.right])
-        step = tap_step(factors.window, told.tensors[contracted.left]).step
+        left, right = told.tensors[contracted.left], told.tensors[contracted.right]
+        window = window_words(out, factors.window, left, right)
+        step = tap_step(factors.window, left).step
         tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
+        tap.append(found.left.matrix % 2**32)
     return ContractionParams(
         found.sizes,
         [step % 2**32 for step in found.left.steps],

@@ -35,13 +35,9 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import MAX_RANK, NO_MEMBER, Numbers, Sizes, Switches, Tensors
+from .tuning import ELEMENTWISE_BITS, ELEMENTWISE_THREADS, ELEMENTWISE_UNROLL, PATCH_HEIGHT, PATCH_WIDTH
 from .types import define_tensor
 
-NUM_THREADS = 256
-BITS_IN_FLIGHT = 256  # that one thread writes; measured, see bench/gpu.py
-MAX_UNROLL = 4
-PATCH_HEIGHT = 16  # blocks of neighbouring threads along both dimensions of a block; measured, too
-PATCH_WIDTH = 8
 NONE = -1
 
 
@@ -105,7 +101,7 @@ def plan_coordinates(out: Planning, told: Map) -> None:
     outer: Words = [stride for place, stride in enumerate(output.strides[:last]) if sizes[place] > 1]
     vector = vector_width(output.bits, sizes[last], output.strides[last], outer) if is_own else 1
     count = element_count(sizes) // vector
-    groups = grid(out, count, NUM_THREADS, 1)
+    groups = grid(out, count, ELEMENTWISE_THREADS, 1)
     found: Dimensions = []
     for place, size in enumerate(sizes):
         row: Row = [tensor.strides[place] for tensor in told.tensors]
@@ -114,7 +110,7 @@ def plan_coordinates(out: Planning, told: Map) -> None:
         found.append(dimension(size // vector if place == last else size, row))
     out.define("VECTOR", vector)
     out.define("RANK", len(sizes))
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     scalars: Words = [word(out, number) for number in told.scalars]
     out.dispatch(MapParams(count, groups.columns, told.elements, [], scalars, found), groups, False)
 
@@ -179,7 +175,7 @@ def plan_aligned(out: Planning, told: Map) -> None:
         out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
     if other == NONE:
-        unroll = max(1, min(MAX_UNROLL, BITS_IN_FLIGHT // (max(output.bits, 8) * vector)))
+        unroll = max(1, min(ELEMENTWISE_UNROLL, ELEMENTWISE_BITS // (max(output.bits, 8) * vector)))
         apart = unroll
         vectors.append(in_steps(inner, vector))
     else:
@@ -188,11 +184,11 @@ def plan_aligned(out: Planning, told: Map) -> None:
         for loop in patches(loops[other], inner, vector):
             vectors.append(loop)
     count = repeats(vectors)
-    groups = grid(out, ceil_div(count, apart), NUM_THREADS, apart)
+    groups = grid(out, ceil_div(count, apart), ELEMENTWISE_THREADS, apart)
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
     out.define("UNROLL", unroll)
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
     scalars: Words = [word(out, number) for number in told.scalars]

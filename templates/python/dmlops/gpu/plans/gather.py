@@ -22,11 +22,8 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
+from .tuning import GATHER_BITS, GATHER_THREADS, GATHER_UNROLL, STRIP_BYTES, TUPLE_VECTOR
 
-NUM_THREADS = 512
-BITS_IN_FLIGHT = 256  # that one thread moves; measured, see bench/gpu.py
-MAX_UNROLL = 4
-STRIP_BYTES = 128  # a cache line of current GPUs; measured, too
 INPUT = 0  # the strides of a loop, in the order of the tensors
 INDICES = 1
 OUTPUT = 2
@@ -172,6 +169,17 @@ def moved_of(out: Planning, told: Gather) -> Moved:
     return Moved(told.output.bits // 8, loops, told.movement.lookups)
 
 
+def tuple_width(moved: Moved, index_bits: int) -> int:
+    """How many of an element's indices are loaded at once, where they lie side by side; else 1."""
+    width = gcd(len(moved.lookups), 128 // index_bits)
+    for loop in moved.loops:
+        width = gcd(width, loop.strides[INDICES])
+    for place, lookup in enumerate(moved.lookups):
+        if lookup.offset != place:
+            return 1
+    return width
+
+
 def plan_gather(out: Planning, told: Gather) -> None:
     """The one dispatch that gathers, in the fastest variant of the shader."""
     moved = striped(widened(moved_of(out, told)))
@@ -179,18 +187,21 @@ def plan_gather(out: Planning, told: Gather) -> None:
     bits = moved.bytes * 8
     outer: Words = [loop.strides[OUTPUT] for loop in moved.loops[:-1]]
     vector = vector_width(bits, inner.size, inner.strides[OUTPUT], outer)
-    index_vector = 1
+    unroll = max(1, min(GATHER_UNROLL, GATHER_BITS // (bits * vector)))
+    index_vector = tuple_width(moved, told.indices.bits)
+    by_tuples = index_vector > 1
+    if by_tuples and bits > 8:  # bytes are written four at once, or by atomic operations
+        vector, unroll = gcd(vector, TUPLE_VECTOR), 1
     if inner.strides[INDICES] == 1:
         index_vector = gcd(vector, 128 // told.indices.bits)
         for loop in moved.loops[:-1]:
             index_vector = gcd(index_vector, loop.strides[INDICES])
         for lookup in moved.lookups:
             index_vector = gcd(index_vector, lookup.offset)
-    unroll = max(1, min(MAX_UNROLL, BITS_IN_FLIGHT // (bits * vector)))
     vectors: Loops = moved.loops[:-1]
     vectors.append(in_steps(inner, vector))
     count = repeats(vectors)
-    groups = grid(out, ceil_div(count, unroll), NUM_THREADS, unroll)
+    groups = grid(out, ceil_div(count, unroll), GATHER_THREADS, unroll)
     out.define("ELEMENT_SIZE", moved.bytes)
     out.define("INDEX_SIZE", told.indices.bits // 8)
     out.define("INDEX_SIGNED", int(told.indices.is_signed))
@@ -198,8 +209,10 @@ def plan_gather(out: Planning, told: Gather) -> None:
     out.define("LOOKUPS", len(moved.lookups))
     out.define("VECTOR", vector)
     out.define("INDEX_VECTOR", index_vector)
+    if len(moved.lookups) > 1:
+        out.define("BY_TUPLES", int(by_tuples))
     out.define("UNROLL", unroll)
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("NUM_THREADS", GATHER_THREADS)
     out.bind(GatherResources(input=told.input.buffer, indices=told.indices.buffer, output=told.output.buffer))
     out.dispatch(
         GatherParams(

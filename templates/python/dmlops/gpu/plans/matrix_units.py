@@ -26,9 +26,11 @@ from .contraction import (
     matrices_of,
     plan_contraction,
     stored_at_once,
+    with_left,
 )
 from .definition import MAX_COUNT, NONE, Definition, DefinitionShader, Known, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
+from .phases import is_divided
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Tensor
@@ -85,7 +87,7 @@ def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
     for d, first in enumerate(window.right_first):
         size = output.sizes[window.axes[d]]
         is_plain = is_plain and first == 0 and (size == 1 or window.right_steps[d] == 1)
-        is_plain = is_plain and size <= right.sizes[behind + d]
+        is_plain = is_plain and size <= right.sizes[behind + d] and window.right_divisors[d] == 1
     run = 1
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
@@ -180,8 +182,8 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     split = unit_split(found, tile)
     is_windowed = found.column_axis == NONE
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
-    is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1)
-    whole = element_count(output.sizes)
+    is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
+    whole = times(times(found.rows, found.columns), found.count)
     part_words = whole * split.parts if split.parts > 1 else 0
     words = part_words + (in_order(found) if is_ordered else 0)
     if words >= MAX_COUNT:
@@ -197,6 +199,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         out.define("WINDOW_AXIS", window.axes[0])
         out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
         out.define("BORDERED", int(is_bordered(window, told.tensors[contracted.right], output)))
+        out.define("PHASED", int(is_divided(window)))
     else:
         out.define("COLUMN_AXIS", found.column_axis)
     out.define("TILE_DEPTH", tile.depth)
@@ -232,21 +235,9 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
     """The same with a left factor in order: rows of whole vectors."""
-    steps = axis_steps(output, found.row_axis, ceil_div(found.depth, 8) * 8)
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns,
-        found.run,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        Side(steps, 1, True, 1),
-        found.right,
-    )
+    pitch = ceil_div(found.depth, 8) * 8
+    steps = axis_steps(output, found.row_axis, pitch)
+    return with_left(found, Side(steps, 1, times(found.rows, pitch), True, 1))
 
 
 def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> None:

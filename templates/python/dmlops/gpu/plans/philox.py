@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
 from .planning import Planning
 from .told import Read, Tensor, Written
+from .tuning import PHILOX_THREADS
 
-NUM_THREADS = 256
 WORDS = 4  # of a block: the random bits for one counter
 
 
@@ -63,10 +63,10 @@ def plan_philox(out: Planning, told: Philox) -> None:
     if is_packed(told.output):
         loops = [Loop(count, [1])]
     is_line = len(loops) == 1 and loops[0].strides[0] == 1
-    groups = grid(out, blocks, NUM_THREADS, 1)
+    groups = grid(out, blocks, PHILOX_THREADS, 1)
     out.define("RANK", len(loops))
     out.define("VECTOR", WORDS if is_line and count % WORDS == 0 else 1)
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("NUM_THREADS", PHILOX_THREADS)
     following = told.next_state
     out.bind(
         PhiloxResources(

@@ -33,8 +33,7 @@ from .loops import (
 from .planning import Planning
 from .reduce import sets_of, shared
 from .told import Sizes, Tensor
-
-PART = 4  # blocks of a row that a group works on where rows have no statistics
+from .tuning import ROWS_PART
 
 
 class RowsParams(NamedTuple):
@@ -187,7 +186,7 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     sets = sets_of(found.kept, vectors)
     sharing = shared(sets)
     block = sharing.lanes * sharing.unroll
-    extent = sets.extent if len(told.reduced) > 0 else min(sets.extent, PART * block)
+    extent = sets.extent if len(told.reduced) > 0 else min(sets.extent, ROWS_PART * block)
     parts = ceil_div(sets.extent, extent)
     if len(shader.kept) > 0:
         out.write(out.scratch(8))

@@ -17,9 +17,8 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Movement, Read, Tensor, Written
+from .tuning import SCATTER_THREADS
 from .types import define_moved, define_tensor
-
-NUM_THREADS = 256
 
 
 class Scatter(NamedTuple):
@@ -89,7 +88,7 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     out.define("RANK", len(outputs))
     out.define("UPDATES_RANK", len(updates))
     out.define("LOOKUPS", len(movement.lookups))
-    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("NUM_THREADS", SCATTER_THREADS)
     define_moved(out, told.input)
     define_tensor(out, told.indices)
     define_moved(out, told.updates)
@@ -107,7 +106,7 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
     for writes in range(2):
         count = element_count(told.output.sizes if writes == 1 else told.updates.sizes)
-        groups = grid(out, count, NUM_THREADS, 1)
+        groups = grid(out, count, SCATTER_THREADS, 1)
         out.define("WRITES", writes)
         params = ScatterParams(
             count,

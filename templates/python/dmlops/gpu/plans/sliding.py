@@ -24,6 +24,7 @@ from .definition import (
     tell_known,
 )
 from .loops import Words, ceil_div, check_span, element_count, grid, times
+from .phases import is_divided, row_dimension, upright
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Sizes, Tensor
@@ -81,6 +82,8 @@ class SlidingParams(NamedTuple):
     weightsSteps: Annotated[list[int], 8]
     lists: Lists
     activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not lie in two vectors"
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements of the output"
     layers: int
@@ -93,15 +96,15 @@ class SlidingParams(NamedTuple):
     groupColumns: int
     "thread groups along x"
     weights: Words
-    elements: Words
     scalars: Words
 
 
 def sliding_of(told: Definition, shader: DefinitionShader) -> Sliding:
     """The window: the definition's own, or that of a contraction."""
-    factors, window = told.factors, told.factors.window
-    if len(window.sizes) == 0:
+    factors = told.factors
+    if len(factors.window.sizes) == 0:
         return told.sliding
+    window = upright(factors.window)
     tensor = told.tensors[shader.sliding.tensor]
     behind = len(tensor.sizes) - len(window.sizes)
     limits: Eight = [size for d, size in enumerate(tensor.sizes) if d >= behind]
@@ -126,7 +129,7 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
     """Whether the shader has such a way for the description."""
     sliding = sliding_of(told, shader)
     output = told.tensors[shader.sliding.output]
-    is_straight = len(sliding.sizes) > 0 and not told.is_double
+    is_straight = len(sliding.sizes) > 0 and not told.is_double and not is_divided(told.factors.window)
     for d, axis in enumerate(sliding.axes):
         is_straight = is_straight and axis == len(output.sizes) - len(sliding.sizes) + d
     counted = sliding.counted
@@ -193,9 +196,9 @@ def lanes_of(places: int, windows: int) -> int:
 
 def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
     """How weights are read, in the order of the shader's constants; nothing where there are none."""
-    window = told.factors.window
     if shader.sliding.weights == NONE:
         return Weights([], [])
+    window = upright(told.factors.window)
     weights, tensor = told.tensors[shader.sliding.weights], told.tensors[shader.sliding.tensor]
     output = told.tensors[shader.sliding.output]
     steps: Annotated[list[int], 8] = []
@@ -206,11 +209,13 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
         steps.append((window.left_taps[d] - place) * stride % 2**32)
     while len(steps) < 8:
         steps.append(0)
-    rows = output.sizes[told.factors.left[0]] // max(window.groups, 1)
+    groups, counts_rows = max(window.groups, 1), row_dimension(told.factors, output)
+    rows = output.sizes[told.factors.left[counts_rows]] // groups
     words: Words = [told.factors.depth, tensor.strides[1], max(rows, 1)]
     words.append(first % 2**32)
-    words.append(weights.strides[0])
-    words.append(weights.strides[1])
+    words.append(weights.strides[counts_rows])
+    words.append(weights.strides[1 - counts_rows])
+    words.append(weights.sizes[0] // groups * weights.strides[0])
     return Weights(steps, words)
 
 
@@ -311,7 +316,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     out.define("WINDOW_RANK", len(sliding.sizes))
     out.define("WINDOW_AXIS", sliding.axes[0])
     if shader.sliding.weights != NONE:
-        out.define("ROW_AXIS", told.factors.left[0])
+        out.define("ROW_AXIS", told.factors.left[row_dimension(told.factors, output)])
         layers = times(layers, told.factors.depth)
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
@@ -330,6 +335,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         weights.steps,
         known.lists,
         known.activations,
+        told.elements,
         whole,
         layers,
         planes,
@@ -337,7 +343,6 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         blocks_across,
         groups.columns,
         weights.words,
-        told.elements,
         known.scalars,
     )
     out.dispatch(params, groups, False)

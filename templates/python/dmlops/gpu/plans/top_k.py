@@ -18,14 +18,16 @@ from .loops import (
 )
 from .planning import Planning
 from .told import Read, Tensor, Written
+from .tuning import (
+    TOP_K_FEW,
+    TOP_K_ITEMS,
+    TOP_K_LARGE_TILE,
+    TOP_K_LEAST_THREADS,
+    TOP_K_MOST_THREADS,
+    TOP_K_SMALL_TILE,
+)
 from .types import define_moved, define_tensor
 
-FEW = 64  # elements wanted, for which small tiles are faster; measured, see bench/gpu.py
-SMALL_TILE = 512
-LARGE_TILE = 1024  # takes 12 KiB with keys of 64 bits; every device has 16
-ITEMS = 32  # elements that a thread reads where it selects; measured
-FEWEST_THREADS = 64
-MOST_THREADS = 512
 SELECTION_BYTES = 15360  # of group memory; every device has a little more
 
 
@@ -80,14 +82,15 @@ def tile_of(number: int) -> int:
 
 def selecting_threads(length: int, wanted: int, entry: int) -> int:
     """The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate."""
-    if length <= SMALL_TILE or wanted > FEW:  # a small tile is sorted in one dispatch, too
+    if length <= TOP_K_SMALL_TILE or wanted > TOP_K_FEW:  # a small tile is sorted in one dispatch, too
         return 0
-    threads = max(FEWEST_THREADS, tile_of(wanted), tile_of(ceil_div(length, ITEMS)))
+    threads = max(TOP_K_LEAST_THREADS, tile_of(wanted), tile_of(ceil_div(length, TOP_K_ITEMS)))
     while (
-        threads <= MOST_THREADS and (threads + wanted * ceil_div(length, threads)) * entry > SELECTION_BYTES
+        threads <= TOP_K_MOST_THREADS
+        and (threads + wanted * ceil_div(length, threads)) * entry > SELECTION_BYTES
     ):
         threads *= 2
-    return threads if threads <= MOST_THREADS else 0
+    return threads if threads <= TOP_K_MOST_THREADS else 0
 
 
 def plan_top_k(out: Planning, told: TopK) -> None:
@@ -159,7 +162,7 @@ def sort(out: Planning, told: TopK) -> None:
     length = told.input.sizes[axis]
     loops = across([told.input, told.output, told.indices], axis)
     line_count = repeats(loops)
-    max_tile = SMALL_TILE if wanted <= FEW else LARGE_TILE
+    max_tile = TOP_K_SMALL_TILE if wanted <= TOP_K_FEW else TOP_K_LARGE_TILE
     tile, num_threads = min(tile_of(length), max_tile), max_tile // 2
     bits = told.input.bits
     step = told.input.strides[axis]

@@ -1,0 +1,49 @@
+"""The arithmetic of a GPU alone: what no product can be faster than."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dmlops.gpu import Capability, compiler
+
+SOURCE = Path(__file__).with_suffix(".hlsl")
+THREADS, TURNS, CHAINS = 256, 256, 8  # in a group, of its loop, of sums that wait for one another
+GROUPS = 4096
+RESULT_BYTES = GROUPS * THREADS * CHAINS * 32  # matrices of 16 x 16 floats, for 32 threads each
+
+KINDS = {"float32": 0, "float16 by matrix units": 1}
+
+
+def code_of(folder: Path, kind: str) -> bytes:
+    """The shader from the folder; compiled into it first if it is not there."""
+    file = folder / f"peak-{KINDS[kind]}.spv"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        defines = {"MATRIX_UNITS": KINDS[kind], "TURNS": TURNS, "NUM_THREADS": THREADS}
+        file.write_bytes(compiler.compile(SOURCE.read_text(encoding="utf-8"), defines))
+    return file.read_bytes()
+
+
+def operations_per_second(
+    device: Any, seconds: Callable[[list[Callable[[Any], None]]], float], folder: Path, groups: int = GROUPS
+) -> dict[str, float]:
+    """Multiplications and additions in a second, by kind; `seconds` times a call."""
+    from dmlops.gpu.resources import Binding
+
+    found = {}
+    with closing(device.buffer(RESULT_BYTES)) as results, closing(device.buffer(16)) as nothing:
+        bindings = [Binding(results, 0, results.size), Binding(nothing, 0, nothing.size)]
+        for kind in KINDS:
+            if KINDS[kind] and Capability.MATRIX_UNITS not in device.capabilities:
+                continue
+            pipeline = device.pipeline(code_of(folder, kind), 1)
+            with pipeline.bind(bindings) as bound:
+                time = seconds([partial(bound.record, groups=(groups, 1, 1))])
+            # A thread does four of each a chain and turn, a wave of 32 a product of 16 x 16 x 16.
+            each = 2 * 16**3 / 32 if KINDS[kind] else 2 * 4
+            found[kind] = groups * THREADS * TURNS * CHAINS * each / time
+    return found

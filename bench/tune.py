@@ -1,0 +1,170 @@
+"""Finds the numbers of `dmlops.gpu.plans.tuning` that suit the GPU at hand.
+
+    python bench/tune.py [FOLDER] --compile-only
+    python bench/tune.py [FOLDER] [--only NAME ...] [--write]
+
+For each number, one after the other, the cases of `bench/gpu.py` that depend on it are timed with each
+candidate in its place. A candidate takes it if it is faster by MARGIN in the geometric mean; later numbers
+are tried with those found before. With --write the table among the templates gets what was found, and
+`make generate` takes it to the package and the header. The first form fills FOLDER with SPIR-V, for a machine
+without a shader compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import numpy as np
+from gpu import CALLS, RUNS, Case, VulkanTimer, cases, code_of, is_software, on_vulkan
+
+from dmlops import gpu, reference
+from dmlops.gpu.plans import tuning
+from dmlops.gpu.work import Work
+
+TABLE = Path(__file__).parents[1] / "templates/python/dmlops/gpu/plans/tuning.py"
+MARGIN = 1.02  # below, a difference says nothing
+
+POWERS = tuple(2**power for power in range(19))
+TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
+    "ELEMENTWISE_THREADS": (POWERS[6:10], ("add float32", "exp float16")),
+    "ELEMENTWISE_BITS": (POWERS[7:10], ("add float32", "exp float16")),
+    "ELEMENTWISE_UNROLL": (POWERS[0:4], ("add float32", "exp float16")),
+    "PATCH_HEIGHT": (POWERS[2:6], ("transposed float32", "transposed float16")),
+    "PATCH_WIDTH": (POWERS[2:6], ("transposed float32", "transposed float16")),
+    "GATHER_THREADS": (POWERS[7:11], ("4k2_ax1 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
+    "GATHER_BITS": (POWERS[7:10], ("4k2_ax1 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
+    "GATHER_UNROLL": (POWERS[0:4], ("4k2_ax1 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
+    "TUPLE_VECTOR": (POWERS[0:3], ("points e4 i8 random", "points e2 i8 random")),
+    "STRIP_BYTES": (POWERS[5:9], ("4k2_ax0 e4 i4 random", "4k2_ax0 e2 i4 sorted")),
+    "REDUCTION_LEAST_THREADS": (POWERS[5:9], ("softmax 256 float32", "softmax 256 float16")),
+    "REDUCTION_MOST_THREADS": (POWERS[8:11], ("sum (1,) float32", "sum (0,) float16")),
+    "REDUCTION_UNROLL": (POWERS[1:4], ("sum (0,) float32", "sum (0, 1) float16")),
+    "REDUCTION_WHOLE_UNROLL": (POWERS[2:5], ("sum (1,) float32", "softmax 256 float16")),
+    "REDUCTION_NEIGHBOURS": (POWERS[4:7], ("sum (0,) float32", "sum (0,) float16")),
+    "REDUCTION_THREADS": ((1, *POWERS[12:20:2]), ("softmax 256 64 float32", "softmax 64 64 float16")),
+    "REDUCTION_GROUPS": (POWERS[8:11], ("sum (0, 1) float32", "sum (0,) float16")),
+    "ROWS_PART": (POWERS[1:5], ("batch norm 32x64x112x112 float32", "batch norm 32x512x14x14 float16")),
+    "SCAN_THREADS": (POWERS[6:10], ("cumsum float32", "cumsum float16")),
+    "SCAN_ITEMS": (POWERS[1:5], ("cumsum float32", "cumsum float16")),
+    "SCAN_SHORT_LINE": (POWERS[2:7], ("cumsum 64 float32", "cumsum 64 float16")),
+    "TOP_K_ITEMS": (POWERS[3:7], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
+    "TOP_K_LEAST_THREADS": (POWERS[5:9], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
+}
+
+
+@contextmanager
+def set_to(name: str, value: int) -> Iterator[None]:
+    """While it lasts, planners work with this number: each module that imports it has it by name."""
+    modules = [
+        module
+        for key, module in sys.modules.items()
+        if key.startswith("dmlops.gpu.plans.") and hasattr(module, name)
+    ]
+    before = getattr(tuning, name)
+    for module in modules:
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for module in modules:
+            setattr(module, name, before)
+
+
+def planned(
+    case: Case, name: str, candidates: Sequence[int], capabilities: gpu.Capability
+) -> dict[str, Work]:
+    """The work of a case for each candidate."""
+    found = {}
+    for value in candidates:
+        with set_to(name, value):
+            found[str(value)] = gpu.planned(case.describe(), capabilities)
+    return found
+
+
+@lru_cache(4)
+def computed(case: Case) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The inputs of a case and what comes out, kept for the numbers that follow."""
+    arrays = case.arrays()
+    return arrays, next(iter(reference.run(case.describe(), arrays).values()))
+
+
+def speeds(
+    wanted: Sequence[Case],
+    name: str,
+    candidates: Sequence[int],
+    folder: Path,
+    device: Any,
+    timer: VulkanTimer,
+) -> dict[int, float]:
+    """How fast each candidate is, as the geometric mean of ratios to the number that stands."""
+    measured = []
+    for case in wanted:
+        arrays, expected = computed(case)
+        works = planned(case, name, candidates, device.capabilities)
+        turned = dict(reversed(works.items()))  # a GPU may be slow at first, or while others use it
+        runs = [on_vulkan(case, one, folder, device, timer, arrays, expected) for one in (works, turned)]
+        measured.append({value: max(one[value] for one in runs) for value in works})
+    stands = str(getattr(tuning, name))
+    return {value: geometric_mean(one[str(value)] / one[stands] for one in measured) for value in candidates}
+
+
+def line(name: str, value: int, found: dict[int, float], device: str) -> str:
+    """The line of the table."""
+    others = ", ".join(
+        f"{other} at {speed / found[value]:.2f}" for other, speed in found.items() if other != value
+    )
+    return f"{name} = {value}  # {device}: {others}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/bench"), help="compiled shaders")
+    parser.add_argument("--compile-only", action="store_true", help="fill the folder and stop")
+    parser.add_argument("--only", nargs="+", default=list(TRIALS), choices=TRIALS, metavar="NAME")
+    parser.add_argument("--device", help="part of the Vulkan device's name")
+    parser.add_argument("--write", action="store_true", help=f"write what was found into {TABLE.name}")
+    arguments = parser.parse_args()
+    known = {case.name: case for case in cases()}
+
+    if arguments.compile_only:
+        for name in arguments.only:
+            candidates, wanted = TRIALS[name]
+            for case in wanted:
+                for work in planned(known[case], name, candidates, gpu.Capability(0)).values():
+                    for dispatch in work.dispatches:
+                        code_of(arguments.folder, known[case].operator, dispatch)
+        return
+
+    from dmlops.gpu.device import Device
+
+    device = Device.open(arguments.device)
+    timer = VulkanTimer(device, *((1, 1) if is_software(device) else (RUNS, CALLS)))
+    text = TABLE.read_text(encoding="utf-8")
+    with ExitStack() as found_before:
+        for name in arguments.only:
+            candidates, wanted = TRIALS[name]
+            found = speeds(
+                [known[case] for case in wanted], name, candidates, arguments.folder, device, timer
+            )
+            best = max(found, key=lambda value: found[value])
+            chosen = best if found[best] >= MARGIN else getattr(tuning, name)
+            written = line(name, chosen, found, device.name)
+            print(written, flush=True)
+            text = re.sub(rf"^{name} = .*$", written, text, flags=re.MULTILINE)
+            found_before.enter_context(set_to(name, chosen))
+            if arguments.write:
+                TABLE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""What the passes of a contraction in the shader of a definition consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from dmlgen.expr import ir
+from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
+from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_definition.sliding import WINDOW, SlidingPass, few_rows
+from dmlgen.plans.params import Constant
+from dmlgen.registry import Operator
+from dmlgen.schedules.contraction import Contraction
+
+QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
+TAP = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
+"""Constants of a window and of a place of it, as the planner gives them."""
+
+
+@dataclass(frozen=True)
+class ContractedPass(FormPass):
+    """The pass that works out an output by its contraction, and after it the one that adds up parts of sums.
+
+    `value` is the text of the element, made of the sum `total`. `few` is the pass for few rows.
+    """
+
+    left: Tensor
+    right: Tensor
+    output: Tensor
+    value: str
+    contraction: Contraction
+    few: SlidingPass | None
+    field = "contracted"
+    template = "products"
+    planner = "products"
+    params = "ContractionParams"
+    scratch = "ScratchBuffer"
+
+    @property
+    def places(self) -> Mapping[str, str | Sequence[str]]:
+        return {"left": self.left.member, "right": self.right.member, "output": self.output.member}
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        told, window = self.contraction, self.contraction.window
+        found = {
+            "factors.applies": told.when,
+            "factors.left": told.left.places,
+            "factors.right": told.right.places,
+            "factors.depth": told.depth,
+        }
+        if window is not None:
+            found |= {f"factors.window.{one.name}": getattr(window, one.name) for one in fields(window)}
+        return found
+
+    def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
+        windowed = self.few is not None
+        return {
+            **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
+            "window": lists_of(*WINDOW, *QUOTIENT) if windowed else [],
+            "tap": [Constant("uint", name) for name in TAP if windowed],
+        }
+
+    @property
+    def whole(self) -> tuple[FormPass, ...]:
+        return (self,) if self.few is None else (self.few, self)
+
+    @property
+    def here(self) -> str:
+        return f"PASS >= {self.number}"
+
+
+def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> ContractedPass | None:
+    """The passes of a contraction, if it is one, from a number on."""
+    contraction = operator.form(Contraction)
+    if contraction is None:
+        return None
+    few = few_rows(printer, contraction, number)
+    left, right, output = (
+        printer.tensors[name]
+        for name in (contraction.left.tensor, contraction.right.tensor, contraction.output)
+    )
+    value = printer.made(contraction.output, contraction.value)
+    return ContractedPass(number + (few is not None), left, right, output, value, contraction, few)

@@ -1,0 +1,127 @@
+"""What the pass of a fold under a window in the shader of a definition consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from dmlgen.expr import ir
+from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
+from dmlgen.outputs.hlsl_definition.functions import type_name
+from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.plans.params import Constant
+from dmlgen.registry import Operator
+from dmlgen.schedules.contraction import Contraction
+from dmlgen.schedules.sliding import Sliding
+
+WINDOW = ("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides")
+COUNTED = ("countFirst", "countSteps", "countTaps", "countLimits")
+WEIGHTS = (
+    *("channels", "channelStep", "groupRows"),
+    *("weightsFirst", "weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
+)
+"""Constants of a window, as planners give them."""
+
+
+@dataclass(frozen=True)
+class SlidingPass(FormPass):
+    """The pass that works out outputs by a fold under a window of `tensor`.
+
+    `type` and `start` are of the result, `element` is the type of an element that `term` is made of; `turn`
+    adds a term to a result. `values` are the texts of outputs, by member. Where there are `weights`, terms
+    are multiplied by their elements. `sliding` is what the schedule says, unless it is a contraction.
+    """
+
+    tensor: Tensor
+    weights: Tensor | None
+    outputs: tuple[Tensor, ...]
+    type: str
+    start: str
+    element: str
+    term: str
+    turn: str
+    values: Mapping[str, str]
+    sliding: Sliding | None
+    field = "sliding"
+    template = "sliding"
+    planner = "sliding"
+    params = "SlidingParams"
+
+    @property
+    def output(self) -> Tensor:
+        """The output that has the result; others may be absent."""
+        return self.outputs[0]
+
+    @property
+    def counts(self) -> bool:
+        """Whether outputs ask how many places of the window are in a box."""
+        return self.sliding is not None and self.sliding.counted is not None
+
+    @property
+    def places(self) -> Mapping[str, str | Sequence[str]]:
+        weights = "" if self.weights is None else self.weights.member
+        return {"tensor": self.tensor.member, "output": self.output.member, "weights": weights}
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        sliding = self.sliding
+        if sliding is None:
+            return {}
+        frames = {"window": sliding.window, "counted": sliding.counted}
+        return {f"sliding.{name}": getattr(sliding, name) for name in ("places", "sizes", "axes")} | {
+            f"sliding.{name}.{one.name}": getattr(frame, one.name)
+            for name, frame in frames.items()
+            if frame is not None
+            for one in fields(frame)
+        }
+
+    def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
+        weighted = self.weights is not None
+        return {
+            "planeSteps": lists_of("planeSteps"),
+            "window": lists_of(*WINDOW),
+            "counted": lists_of(*COUNTED) if self.counts else [],
+            "weightsSteps": lists_of("weightsSteps") if weighted else [],
+            "weights": [Constant("uint", name) for name in WEIGHTS if weighted],
+        }
+
+
+def sliding_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SlidingPass | None:
+    """The pass of a fold under a window, if it is one, by its number."""
+    sliding = operator.form(Sliding)
+    if sliding is None:
+        return None
+    type_, start, term, turn = printer.running(sliding.fold, sliding.term)
+    return SlidingPass(
+        number=number,
+        tensor=printer.tensors[sliding.tensor],
+        weights=None,
+        outputs=tuple(printer.tensors[name] for name in sliding.values),
+        type=type_,
+        start=start,
+        element=type_name(sliding.element.type),
+        term=term,
+        turn=turn,
+        values={name: printer.made(name, value) for name, value in sliding.values.items()},
+        sliding=sliding,
+    )
+
+
+def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> SlidingPass | None:
+    """The pass of a contraction with a window for few rows, of which each thread sums up by itself."""
+    if contraction.window is None:
+        return None
+    return SlidingPass(
+        number=number,
+        tensor=printer.tensors[contraction.right.tensor],
+        weights=printer.tensors[contraction.left.tensor],
+        outputs=(printer.tensors[contraction.output],),
+        type="float",
+        start="0",
+        element="float",
+        term="element",
+        turn="result = mad(weight, term, result);",
+        values={contraction.output: printer.made(contraction.output, contraction.value)},
+        sliding=None,
+    )

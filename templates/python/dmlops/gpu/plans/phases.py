@@ -1,0 +1,86 @@
+"""Windows whose places are quotients: phases of the output, each with a window of its own.
+
+What leaves a remainder is no product. Elements of the output whose coordinates have the same remainders by
+the divisors, a phase, meet the same places of the window: in each dimension one in a period.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from .definition import Eight, Factors, Window
+from .loops import ceil_div, element_count, times
+from .told import Tensor
+
+MOST_PLACES = 16  # for each of a window, of all phases, which have room in scratch for as many as any meets
+
+
+def is_divided(window: Window) -> bool:
+    """Whether there is more than one phase."""
+    return any(divisor > 1 for divisor in window.right_divisors)
+
+
+def has_phases(window: Window, output: Tensor) -> bool:
+    """Whether phases are worth it: what is next to an element in its phase is next to it on the right factor,
+    too, all phases are there, and not many meet no place at all."""
+    places = times(phase_count(window), most_places(window))
+    found = places <= MOST_PLACES * element_count(window.sizes)
+    for d, divisor in enumerate(window.right_divisors):
+        is_next = window.right_steps[d] - window.right_first[d] == 1
+        found = found and (divisor == 1 or (is_next and divisor <= output.sizes[window.axes[d]]))
+    return found
+
+
+def period(window: Window, d: int) -> int:
+    """How far apart places of the window are that one phase meets."""
+    divisor = window.right_divisors[d]
+    return divisor // gcd(window.right_taps[d] - window.right_first[d], divisor)
+
+
+def phase_count(window: Window) -> int:
+    count = 1
+    for divisor in window.right_divisors:
+        count = times(count, divisor)
+    return count
+
+
+def most_places(window: Window) -> int:
+    """How many places of the window a phase meets at most."""
+    places = 1
+    for d, size in enumerate(window.sizes):
+        places = times(places, ceil_div(size, period(window, d)))
+    return places
+
+
+def row_dimension(factors: Factors, output: Tensor) -> int:
+    """The dimension of the left factor that counts rows, 0 or 1; the other one counts channels."""
+    return 1 if factors.left[0] == len(output.sizes) else 0
+
+
+def upright(window: Window) -> Window:
+    """The same window, its places in the order in which they lie on the right factor."""
+    left_first: Eight = []
+    left_taps: Eight = []
+    first: Eight = []
+    steps: Eight = []
+    taps: Eight = []
+    for d, place in enumerate(window.right_first):
+        tap, left_tap = window.right_taps[d] - place, window.left_taps[d] - window.left_first[d]
+        moved = window.sizes[d] - 1 if tap < 0 else 0  # places that come first instead
+        way = -1 if tap < 0 else 1
+        first.append(place + moved * tap)
+        steps.append(window.right_steps[d] + moved * tap)
+        taps.append(first[d] + way * tap)
+        left_first.append(window.left_first[d] + moved * left_tap)
+        left_taps.append(left_first[d] + way * left_tap)
+    return Window(
+        window.sizes,
+        window.groups,
+        window.axes,
+        left_first,
+        left_taps,
+        first,
+        steps,
+        taps,
+        window.right_divisors,
+    )
