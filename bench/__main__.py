@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-SECTIONS = ("generate", "validate", "validate_c")
+SECTIONS = ("generate", "validate", "validate_c", "plan")
 
 for section in SECTIONS:
     print(f"== {section}")

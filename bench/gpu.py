@@ -609,7 +609,7 @@ class VulkanTimer:
 
     def seconds(self, calls: Sequence[Callable[[Any], None]]) -> float:
         """Of one call."""
-        from dmlops.gpu.device import barrier
+        from dmlops.gpu.commands import barrier
 
         vk = self._vk
 
@@ -652,7 +652,7 @@ def on_vulkan(
     expected: np.ndarray,
 ) -> dict[str, float]:
     """GB/s of each choice. Exits when a result is wrong."""
-    from dmlops.gpu.device import barrier, clear, copy
+    from dmlops.gpu.commands import barrier, clear, copy
     from dmlops.gpu.resources import Binding
 
     desc = case.describe()

@@ -93,7 +93,7 @@ def seconds(call: Callable[[], Any]) -> float:
 
 def small_work(device: Any) -> dict[str, float]:
     """Seconds of a tiny operator in each form, and of a bare dispatch; of many, for each."""
-    from dmlops.gpu.device import barrier
+    from dmlops.gpu.commands import barrier
     from dmlops.gpu.resources import Binding
 
     desc = tiny()

@@ -18,8 +18,11 @@ import pytest
 
 import dmlops
 from dmlops import gpu
+from dmlops.compute import computation
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import loops
+from dmlops.gpu.programs import MOST_DISPATCHES, Program, Programs
+from dmlops.gpu.work import Dispatch, Work
 from gather_cases import (
     ELEMENT_TYPES,
     INDEX_TYPES,
@@ -295,9 +298,68 @@ def test_an_invalid_description_is_refused(device: Any) -> None:
 def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> None:
     limit = device.limits.maxStorageBufferRange
     with pytest.raises(gpu.Unsupported, match=f"shaders on .* reach {limit}"):
-        device.run([], {}, {"OutputTensor": limit + 1}, {})
+        device.check_sizes([limit + 1])
     with pytest.raises(gpu.Unsupported, match="no memory left"):
         device.buffer(1 << 46)
+
+
+def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equal one is the same; one with another zero, though it is equal, is not."""
+    planned: list[Any] = []
+    monkeypatch.setattr(device, "programs", Programs())
+    monkeypatch.setattr(gpu, "computation", lambda desc: planned.append(desc) or computation(desc))
+
+    def fill(value: float) -> Any:
+        tensor = dmlops.TensorDesc("FLOAT32", (3,))
+        desc = dmlops.FillValueConstant(OutputTensor=tensor, ValueDataType="FLOAT32", Value=value)
+        return gpu.run(desc, {}, device)["OutputTensor"]
+
+    assert not np.signbit([fill(0.0), fill(0.0)]).any()
+    assert len(planned) == 1
+    assert np.signbit([fill(-0.0), fill(-0.0)]).all()
+    assert len(planned) == 2
+
+
+def test_calls_are_recorded_once(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the buffers that they share have to grow, or too many others have been recorded since."""
+    recorded: list[Any] = []
+    record = device.record
+    monkeypatch.setattr(device, "record", lambda commands: recorded.append(commands) or record(commands))
+    monkeypatch.setattr("dmlops.gpu.device.MOST_RECORDED", 2)
+
+    def negate(size: int, in_place: str | None = None) -> int:
+        """How often something has been recorded, by then."""
+        values = np.arange(size, dtype=np.float32) + len(recorded)
+        tensor = dmlops.TensorDesc.of(values)
+        desc = dmlops.ElementWiseNegate(InputTensor=tensor, OutputTensor=tensor)
+        output = gpu.run(desc, {"InputTensor": values}, device, in_place)["OutputTensor"]
+        assert output.tobytes() == (-values).tobytes()
+        return len(recorded)
+
+    assert [negate(5), negate(5), negate(5, "InputTensor"), negate(5)] == [1, 1, 2, 2]
+    assert [negate(6), negate(5), negate(5, "InputTensor")] == [3, 3, 4]
+    device.staging("upload", device.staging("upload", 1).size + 1)
+    assert [negate(5), negate(5)] == [5, 5]
+
+
+def test_the_latest_programs_are_remembered() -> None:
+    programs = Programs()
+
+    def program(dispatches: int) -> Program:
+        dispatch = b"", Dispatch({}, (), 0, b"", (1, 1))
+        return Program(Work(()), (dispatch,) * dispatches, {}, {}, {})
+
+    first, second, third = (
+        dmlops.ActivationRelu(InputTensor=tensor, OutputTensor=tensor)
+        for tensor in (dmlops.TensorDesc("FLOAT32", (size,)) for size in (1, 2, 3))
+    )
+    programs.keep(first, kept := program(MOST_DISPATCHES // 2))
+    programs.keep(second, program(MOST_DISPATCHES // 2))
+    assert programs.get(first) is kept
+    programs.keep(third, program(0))
+    assert (programs.get(first), programs.get(second)) == (kept, None)
+    programs.keep(second, program(MOST_DISPATCHES + 1))
+    assert (programs.get(first), programs.get(second)) == (kept, None)
 
 
 def test_devices_are_found_by_index_and_by_part_of_the_name() -> None:

@@ -25,7 +25,8 @@ LAYERS = (
     "resolve",
     "lint judge inputs show header formats",
     "cases",
-    "plans outputs",
+    "plans",
+    "outputs",
     "writer json_schema revisions diff audit packaged new watch generate",
     "cli __main__",
 )

@@ -91,6 +91,9 @@ def translated(plans: Plans) -> None:
         (4, "changing a list", FEW + "b: Few = list(a)\n\n    for c in b:\n        b.append(c)\n"),
         (4, "changing b", NUMBER + "b: Few = [a]\n    c = Pair(b, b)\n    b.append(a)\n"),
         (4, "changing b", NUMBER + "b: Few = []\n    while a:\n        b.append(1)\n        Pair(b, b)\n"),
+        (3, "extending a list", FEW + "b: Few = []\n    b.extend(1)\n"),
+        (3, "extending a list", FEW + "b: Few = []\n    b.extend([b] * 2)\n"),
+        (2, "looking for this", "def f(a: Few) -> bool:\n    return True in a\n"),
         (2, "where C wants", "def f(a: Few) -> bool:\n    return len(a) > 0 and all(b for b in a)\n"),
         (2, "numbering a part", FEW + "for b, c in enumerate(a[1:]):\n        f(a)\n"),
         (1, "continues, as in loops,", "def continues(a: int) -> int:\n    return a\n"),
@@ -131,6 +134,14 @@ def h(count: int) -> int:
     for number in range(count):
         values.append(number)
     return values[count - 1]
+
+
+def k(values: Few, count: int) -> int:
+    kept: Few = []
+    kept.extend([9] * (0 - count))
+    kept.extend(values[1:])
+    kept.extend([5] * count)
+    return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values else 0
 """
 
 MAIN = """
@@ -146,6 +157,10 @@ int main(void) {
     printf("%lld ", (long long)dmlops_plan_f(&planning, INT64_MAX, INT64_MAX));
     printf("%lld ", (long long)dmlops_plan_g(&planning, &values));
     printf("%lld %d ", (long long)dmlops_plan_h(&planning, 3), (int)planning.reason);
+    printf("%lld %d ", (long long)dmlops_plan_k(&planning, &values, 1), (int)planning.reason);
+    dmlops_plan_k(&planning, &values, 2);
+    printf("%d ", (int)planning.reason);
+    planning.reason = DMLOPS_REASON_NONE;
     dmlops_plan_h(&planning, 4);
     printf("%d", (int)planning.reason);
     return 0;
@@ -175,9 +190,10 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
     scope: dict[str, object] = {}
     source = ARITHMETIC.replace("Few", "list")
     exec(f"from math import gcd\n{source}", scope)
-    f, g, h = (scope[name] for name in "fgh")
-    assert callable(f) and callable(g) and callable(h)
-    expected = [f(5, -9), 2**63 - 1, g([1, 2, 3]), h(3), 0, plans.reasons.names["ROOM"]]
+    f, g, h, k = (scope[name] for name in "fghk")
+    assert callable(f) and callable(g) and callable(h) and callable(k)
+    room = plans.reasons.names["ROOM"]
+    expected = [f(5, -9), 2**63 - 1, g([1, 2, 3]), h(3), 0, k([1, 2, 3], 1), 0, room, room]
     found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     assert [int(number) for number in found.split()] == expected
 

@@ -17,6 +17,7 @@ import dmlops
 from computed import REGISTRY
 from dmlgen.registry import Registry
 from dmlops.gpu import telling
+from dmlops.gpu.programs import Programs
 from gpu_device import device
 from schedule_cases import described, module, run, shader
 
@@ -106,6 +107,7 @@ def test_a_schedule_gives_what_its_definition_gives(
     for cached in (telling._macros, telling._static):
         monkeypatch.setattr(telling, cached.__name__, cached.__wrapped__)
     monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
+    monkeypatch.setattr(device, "programs", Programs())
     found.append(dmlops.gpu.run(desc, arrays, device)["OutputTensor"])
     for one in found:
         assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape)

@@ -22527,16 +22527,16 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
     return place < 0 ? 0 : place < count ? place : count;
 }
 
-DMLOPS_CALLED void dmlops_out_define_text(
-    dmlops_planning* planning, const char* macro, const char* name, const char* value) {
+/* `size` are the bytes of the value, its end included. */
+DMLOPS_CALLED void dmlops_out_define_value(
+    dmlops_planning* planning, const char* macro, const char* name, const char* value, size_t size) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
-    size_t begin, end, size;
+    size_t begin, end;
     if (planning->reason != DMLOPS_REASON_NONE) {
         return;
     }
     begin = strlen(macro);
     end = strlen(name) + 1;
-    size = strlen(value) + 1;
     if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name ||
         size > sizeof define->value) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
@@ -22546,6 +22546,11 @@ DMLOPS_CALLED void dmlops_out_define_text(
     memcpy(define->name, macro, begin);
     memcpy(define->name + begin, name, end);
     memcpy(define->value, value, size);
+}
+
+static inline void dmlops_out_define_text(
+    dmlops_planning* planning, const char* macro, const char* name, const char* value) {
+    dmlops_out_define_value(planning, macro, name, value, strlen(value) + 1);
 }
 
 DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macro, const char* name, int64_t value) {
@@ -22560,7 +22565,7 @@ DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macr
     if (value < 0) {
         *--start = '-';
     }
-    dmlops_out_define_text(planning, macro, name, start);
+    dmlops_out_define_value(planning, macro, name, start, (size_t)(text + sizeof text - start));
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -22589,6 +22594,35 @@ DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_pl
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_8_extend(
+    dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
+    if (count > 8 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_8_fill(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, int64_t item) {
+    if (count > 8 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_8_has(const dmlops_plan_int_8* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_8_equal(const dmlops_plan_int_8* a, const dmlops_plan_int_8* b) {
@@ -22667,6 +22701,35 @@ DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_16_extend(
+    dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, const int64_t* items) {
+    if (count > 16 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_16_fill(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, int64_t item) {
+    if (count > 16 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_16_has(const dmlops_plan_int_16* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dmlops_plan_int_16* b) {
@@ -22915,6 +22978,35 @@ DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_p
     list->items[place] = item;
 }
 
+DMLOPS_CALLED void dmlops_plan_int_64_extend(
+    dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, const int64_t* items) {
+    if (count > 64 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, int64_t item) {
+    if (count > 64 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_64_has(const dmlops_plan_int_64* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
 DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
@@ -23002,6 +23094,35 @@ DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_
     list->items[place] = item;
 }
 
+DMLOPS_CALLED void dmlops_plan_int_512_extend(
+    dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, const int64_t* items) {
+    if (count > 512 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, int64_t item) {
+    if (count > 512 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
 DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
@@ -23024,6 +23145,35 @@ DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_extend(
+    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
@@ -23162,6 +23312,35 @@ DMLOPS_CALLED void dmlops_plan_int_96_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_96_extend(
+    dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, const int64_t* items) {
+    if (count > 96 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = items[i];
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_96_fill(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, int64_t item) {
+    if (count > 96 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_96_has(const dmlops_plan_int_96* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dmlops_plan_int_96* b) {
@@ -23659,11 +23838,25 @@ static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
     }
 }
 
+static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* words, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        dmlops_put_word(planning, words[i]);
+    }
+}
+
 /* Zeros up to whole vectors of four words, as structs in constant buffers are laid out. */
 static inline void dmlops_put_padding(dmlops_planning* planning) {
     while (planning->next.constant_count % 4 != 0) {
         planning->next.constants[planning->next.constant_count++] = 0;
     }
+}
+
+/* What there is of a dispatch, but not what its arrays have room for. */
+static inline void dmlops_copy_dispatch(dmlops_dispatch* to, const dmlops_dispatch* from) {
+    memcpy(to, from, offsetof(dmlops_dispatch, defines));
+    memcpy(to->defines, from->defines, from->define_count * sizeof *from->defines);
+    memcpy(to->bindings, from->bindings, from->binding_count * sizeof *from->bindings);
+    memcpy(to->constants, from->constants, from->constant_count * sizeof *from->constants);
 }
 
 DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_plan_Groups* groups, int waits) {
@@ -23675,7 +23868,7 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.waits = (uint32_t)(waits || planning->waits);
     planning->waits = 0;
     if (planning->reason == DMLOPS_REASON_NONE && work->dispatch_count++ < planning->capacity) {
-        planning->out[work->dispatch_count - 1] = planning->next;
+        dmlops_copy_dispatch(&planning->out[work->dispatch_count - 1], &planning->next);
     }
     planning->next.define_count = planning->shared_defines;
     planning->next.binding_count = planning->shared_bindings;
@@ -23689,9 +23882,7 @@ DMLOPS_CALLED void dmlops_put_Dimension(
     dmlops_put_word(planning, record->multiplier);
     dmlops_put_word(planning, record->halving);
     dmlops_put_word(planning, record->shift);
-    for (int64_t i = 0; i < record->strides.count; ++i) {
-        dmlops_put_word(planning, record->strides.items[i]);
-    }
+    dmlops_put_words(planning, record->strides.items, record->strides.count);
 }
 
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
@@ -23701,80 +23892,42 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
         dmlops_put_Dimension(planning, &record->sizes.items[i]);
         dmlops_put_padding(planning);
     }
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
-    for (int64_t i = 0; i < record->planeSteps.count; ++i) {
-        dmlops_put_word(planning, record->planeSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->window.count; ++i) {
-        dmlops_put_word(planning, record->window.items[i]);
-    }
-    for (int64_t i = 0; i < record->counted.count; ++i) {
-        dmlops_put_word(planning, record->counted.items[i]);
-    }
-    for (int64_t i = 0; i < record->weightsSteps.count; ++i) {
-        dmlops_put_word(planning, record->weightsSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
+    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->counted.items, record->counted.count);
+    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->layers);
     dmlops_put_word(planning, record->planes);
     dmlops_put_word(planning, record->blocksDown);
     dmlops_put_word(planning, record->blocksAcross);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->weights.count; ++i) {
-        dmlops_put_word(planning, record->weights.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->weights.items, record->weights.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_word(planning, record->sizes.items[i]);
-    }
-    for (int64_t i = 0; i < record->leftSteps.count; ++i) {
-        dmlops_put_word(planning, record->leftSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->rightSteps.count; ++i) {
-        dmlops_put_word(planning, record->rightSteps.items[i]);
-    }
-    for (int64_t i = 0; i < record->window.count; ++i) {
-        dmlops_put_word(planning, record->window.items[i]);
-    }
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
+    dmlops_put_words(planning, record->sizes.items, record->sizes.count);
+    dmlops_put_words(planning, record->leftSteps.items, record->leftSteps.count);
+    dmlops_put_words(planning, record->rightSteps.items, record->rightSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_word(planning, record->rank);
     dmlops_put_word(planning, record->matrices);
     dmlops_put_word(planning, record->matrixRows);
@@ -23787,30 +23940,18 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->tilesDown);
     dmlops_put_word(planning, record->tilesAcross);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
-    for (int64_t i = 0; i < record->tap.count; ++i) {
-        dmlops_put_word(planning, record->tap.items[i]);
-    }
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+    dmlops_put_words(planning, record->tap.items, record->tap.count);
 }
 
 DMLOPS_CALLED void dmlops_put_MapParams(
     dmlops_planning* planning, const dmlops_plan_MapParams* record) {
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
-    for (int64_t i = 0; i < record->steps.count; ++i) {
-        dmlops_put_word(planning, record->steps.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->steps.items, record->steps.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
@@ -23895,26 +24036,16 @@ DMLOPS_CALLED void dmlops_put_ReduceParams(
 
 DMLOPS_CALLED void dmlops_put_RowsParams(
     dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
-    for (int64_t i = 0; i < record->lists.count; ++i) {
-        dmlops_put_word(planning, record->lists.items[i]);
-    }
-    for (int64_t i = 0; i < record->activations.count; ++i) {
-        dmlops_put_word(planning, record->activations.items[i]);
-    }
-    for (int64_t i = 0; i < record->elements.count; ++i) {
-        dmlops_put_word(planning, record->elements.items[i]);
-    }
-    for (int64_t i = 0; i < record->scalars.count; ++i) {
-        dmlops_put_word(planning, record->scalars.items[i]);
-    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
     dmlops_put_word(planning, record->rowCount);
     dmlops_put_word(planning, record->rowVectors);
     dmlops_put_word(planning, record->partVectors);
     dmlops_put_word(planning, record->partCount);
     dmlops_put_word(planning, record->groupColumns);
-    for (int64_t i = 0; i < record->steps.count; ++i) {
-        dmlops_put_word(planning, record->steps.items[i]);
-    }
+    dmlops_put_words(planning, record->steps.items, record->steps.count);
     for (int64_t i = 0; i < record->keptLoops.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->keptLoops.items[i]);
@@ -24049,8 +24180,10 @@ DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const c
     tensor);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries);
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries);
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told);
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted);
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
@@ -24117,6 +24250,8 @@ DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth);
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
@@ -24142,8 +24277,8 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning
     int64_t axis, int64_t stride);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right);
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -24157,10 +24292,12 @@ DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dm
 DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t number, int64_t threads);
+    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
+    threads);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
+    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
+    const dmlops_plan_Groups* groups);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -24187,8 +24324,6 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
-DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis);
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -24205,7 +24340,7 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_Known* known, int64_t number, int64_t threads);
+    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -24796,49 +24931,62 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
         return 0;
     }
-    return dmlops_modulo(dmlops_min(value, dmlops_subtract(INT64_C(2147483648), 1)), INT64_C(4294967296));
+    return (value < INT64_C(2147483648)) ? dmlops_modulo(value, INT64_C(4294967296)) :
+        dmlops_subtract(INT64_C(2147483648), 1);
 }
 
-/* The words of a list. */
+/* The words of a list of integers. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < entries->count; ++each_2) {
+        const int64_t entry = entries->items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_plan_counted(planning, entry));
+    }
+    dmlops_plan_int_8 made_3 = dmlops_plan_padded(planning, &made_1);
+    return made_3;
+}
+
+/* Words, with zeros up to eight. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries) {
     dmlops_plan_int_8 words;
     words.count = 0;
-    for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
-        const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_insert(planning, &words, words.count, dmlops_plan_counted(planning, entry));
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && (words.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &words, words.count, 0);
-    }
+    dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
+    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
     return words;
 }
 
-/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, int64_t wanted) {
+/* The tensors that are there, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told) {
     (void)planning;
-    if ((one->writes & wanted) != 0) {
-        return 1;
-    }
+    int64_t found = 0;
     for (int64_t place = 0; place < told->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if ((((one->outputs >> place) & 1) == 1) && tensor->is_present) {
-            return 1;
+        if (tensor->is_present) {
+            found = found | dmlops_shift(1, place);
         }
     }
-    return 0;
+    return found;
+}
+
+/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted) {
+    (void)planning;
+    return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
 }
 
 /* The intermediate tensors that lead to outputs, and those written with them, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
+    int64_t there = dmlops_plan_present(planning, told);
     int64_t wanted = 0;
     int64_t before = -1;
     while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
         before = wanted;
         for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
             const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-            if (dmlops_plan_is_needed(planning, told, one, wanted)) {
+            if (dmlops_plan_is_needed(planning, one, there, wanted)) {
                 wanted = (wanted | one->reads) | one->writes;
             }
         }
@@ -24932,21 +25080,16 @@ DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* plan
         }
         dmlops_out_define(planning, tensor->macro, "_SIZES_LENGTH", tensor->sizes.count);
         dmlops_out_define(planning, tensor->macro, "_STRIDES_LENGTH", tensor->strides.count);
-        int64_t end = dmlops_add(lists.count, 8);
-        for (int64_t each_2 = 0; each_2 < tensor->sizes.count; ++each_2) {
-            const int64_t size = tensor->sizes.items[each_2];
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
+        dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &tensor->sizes);
+        dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+        dmlops_plan_int_8 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = 0; each_4 < tensor->strides.count; ++each_4) {
+            const int64_t stride = tensor->strides.items[each_4];
+            dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(stride, INT64_C(4294967296)));
         }
-        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < end)) {
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
-        }
-        for (int64_t each_3 = 0; each_3 < tensor->strides.count; ++each_3) {
-            const int64_t stride = tensor->strides.items[each_3];
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_modulo(stride, INT64_C(4294967296)));
-        }
-        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < dmlops_add(end, 8))) {
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
-        }
+        dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &made_3);
+        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
         dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
@@ -25002,19 +25145,13 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
         if (((wanted >> place) & 1) == 1) {
-            for (int64_t each_1 = 0; each_1 < told->kept_sizes.items[dmlops_item(planning, place,
-                told->kept_sizes.count)].count; ++each_1) {
-                const int64_t size = told->kept_sizes.items[dmlops_item(planning, place,
-                    told->kept_sizes.count)].items[each_1];
-                dmlops_plan_int_8_insert(planning, &sizes, sizes.count, size);
-            }
+            dmlops_plan_int_8_extend(planning, &sizes, told->kept_sizes.items[dmlops_item(planning, place,
+                told->kept_sizes.count)].count, told->kept_sizes.items[dmlops_item(planning, place,
+                told->kept_sizes.count)].items);
         }
         dmlops_out_define(planning, kept->macro, "_SIZES_LENGTH", sizes.count);
-        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &sizes);
-        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-            const int64_t size = made_3.items[each_2];
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
-        }
+        dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sizes);
+        dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
     }
     for (int64_t place = 0; place < told->bounds.count; ++place) {
         const int64_t bound = told->bounds.items[place];
@@ -25025,11 +25162,12 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
         const dmlops_plan_Listed* listed = &told->lists.items[place];
         dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
             listed->entries.count);
-        for (int64_t item = 0; item < 8; ++item) {
-            int64_t entry = (item < listed->entries.count) ? listed->entries.items[dmlops_item(planning, item,
-                listed->entries.count)] : 0;
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, listed->is_float ? entry :
-                dmlops_plan_counted(planning, entry));
+        if (listed->is_float) {
+            dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &listed->entries);
+            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+        } else {
+            dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &listed->entries);
+            dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
         }
     }
     dmlops_plan_Fused fused = dmlops_plan_tell_activations(planning, told, shader);
@@ -25058,15 +25196,14 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
 /* The pass of sums that writes what a pass does, by its place among them, or NONE. */
 DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted) {
-    if (one->writes_kept) {
-        dmlops_plan_int_8 sizes = dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning,
-            one->target, told->kept_sizes.count)], one->is_along);
-        for (int64_t place = 0; place < shader->sums.count; ++place) {
-            const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
-            int applies = (told->sums.items[dmlops_item(planning, place, told->sums.count)] == 1) && ((sums->writes |
-                wanted) == wanted);
-            int is_same = applies && ((sums->writes & one->writes) != 0);
-            if (is_same && dmlops_plan_is_worth_sharing(planning, sums, &told->tensors, &told->kept_sizes, &sizes)) {
+    for (int64_t place = 0; place < shader->sums.count; ++place) {
+        const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
+        int applies = (told->sums.items[dmlops_item(planning, place, told->sums.count)] == 1) && ((sums->writes |
+            wanted) == wanted);
+        if (applies && ((sums->writes & one->writes) != 0)) {
+            dmlops_plan_int_8 sizes = dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning,
+                one->target, told->kept_sizes.count)], one->is_along);
+            if (dmlops_plan_is_worth_sharing(planning, sums, &told->tensors, &told->kept_sizes, &sizes)) {
                 return place;
             }
         }
@@ -25079,10 +25216,11 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
     const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
+    int64_t there = dmlops_plan_present(planning, told);
     int64_t written = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        if (dmlops_plan_is_needed(planning, told, one, wanted)) {
+        if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
             if (place == -1) {
                 dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
@@ -25600,9 +25738,6 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
             dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
             window.left_taps.count)], place), stride), INT64_C(4294967296)));
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
     int64_t groups = dmlops_max(window.groups, 1);
     int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
     int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
@@ -25622,10 +25757,11 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
     dmlops_plan_int_64_insert(planning, &words, words.count,
         dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
         weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
-    dmlops_plan_Weights made_4;
-    made_4.steps = steps;
-    made_4.words = words;
-    return made_4;
+    dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_Weights made_5;
+    made_5.steps = made_4;
+    made_5.words = words;
+    return made_5;
 }
 
 /* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
@@ -25645,10 +25781,8 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* plannin
         }
         dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
-    return steps;
+    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    return made_1;
 }
 
 /* The constants of a frame: first coordinates, steps, taps, limits. */
@@ -25677,11 +25811,8 @@ DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planni
     dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
     for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
         const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_5 = dmlops_plan_eight(planning, entries);
-        for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
-            const int64_t word = made_5.items[each_4];
-            dmlops_plan_int_32_insert(planning, &words, words.count, word);
-        }
+        dmlops_plan_int_8 made_4 = dmlops_plan_eight(planning, entries);
+        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
     }
     return words;
 }
@@ -25691,16 +25822,10 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* p
     sliding, const dmlops_plan_Tensor* tensor) {
     dmlops_plan_int_64 words;
     words.count = 0;
-    dmlops_plan_int_8 made_2 = dmlops_plan_eight(planning, &sliding->sizes);
-    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
-        const int64_t word = made_2.items[each_1];
-        dmlops_plan_int_64_insert(planning, &words, words.count, word);
-    }
-    dmlops_plan_int_32 made_4 = dmlops_plan_frame_words(planning, &sliding->window);
-    for (int64_t each_3 = 0; each_3 < made_4.count; ++each_3) {
-        const int64_t word = made_4.items[each_3];
-        dmlops_plan_int_64_insert(planning, &words, words.count, word);
-    }
+    dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sliding->sizes);
+    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
+    dmlops_plan_int_32 made_2 = dmlops_plan_frame_words(planning, &sliding->window);
+    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
@@ -25709,11 +25834,8 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* p
             dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
         }
     }
-    dmlops_plan_int_8 made_6 = dmlops_plan_eight(planning, &strides);
-    for (int64_t each_5 = 0; each_5 < made_6.count; ++each_5) {
-        const int64_t word = made_6.items[each_5];
-        dmlops_plan_int_64_insert(planning, &words, words.count, word);
-    }
+    dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &strides);
+    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
     return words;
 }
 
@@ -25830,12 +25952,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
 /* Whether a factor is read at the coordinate of that dimension. */
 DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis) {
     (void)planning;
-    int made_1 = 0;
-    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
-        const int64_t place = places->items[each_2];
-        made_1 = made_1 || (place == axis);
-    }
-    return made_1;
+    return dmlops_plan_int_8_has(places, axis);
 }
 
 /* The longest dimension that only one factor has; NONE where there is none. */
@@ -25892,22 +26009,21 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     if (!is_along) {
         vector = dmlops_gcd(vector, step);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = step;
-    made_1.matrix = 0;
-    made_1.is_along = is_along;
-    made_1.vector = vector;
-    return made_1;
+    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_Side made_2;
+    made_2.steps = made_1;
+    made_2.depth = step;
+    made_2.matrix = 0;
+    made_2.is_along = is_along;
+    made_2.vector = vector;
+    return made_2;
 }
 
-/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+/* How many of the last dimensions lie side by side in the output, behind that of rows. */
+DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
+    int64_t count = 0;
     for (int64_t place = 0; place < output->sizes.count; ++place) {
         int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
         if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
@@ -25915,6 +26031,19 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
             break;
         }
         run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+        count = dmlops_add(count, 1);
+    }
+    return count;
+}
+
+/* How many elements lie side by side in the output, as loops over its last dimensions reach them. */
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    row_axis) {
+    int64_t run = 1;
+    for (int64_t each_1 = dmlops_clip(dmlops_subtract(output->sizes.count, dmlops_plan_merged_last(planning, output,
+        row_axis)), output->sizes.count); each_1 < output->sizes.count; ++each_1) {
+        const int64_t size = output->sizes.items[each_1];
+        run = dmlops_multiply(run, size);
     }
     return run;
 }
@@ -25926,12 +26055,7 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
     sizes.count = 0;
     for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
         const int64_t size = output->sizes.items[axis];
-        int is_one = 0;
-        for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
-            const int64_t one = ones->items[each_1];
-            is_one = is_one || (axis == one);
-        }
-        int64_t own = is_one ? 1 : size;
+        int64_t own = dmlops_plan_is_read(planning, ones, axis) ? 1 : size;
         for (int64_t d = 0; d < window->right_divisors.count; ++d) {
             const int64_t divisor = window->right_divisors.items[d];
             own = (axis == window->axes.items[dmlops_item(planning, d, window->axes.count)]) ?
@@ -25939,10 +26063,8 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
         }
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, own);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
-    }
-    return sizes;
+    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &sizes);
+    return made_1;
 }
 
 /* Whether tiles take the types, and there is enough to do for them. */
@@ -26200,15 +26322,13 @@ DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dm
 /* Steps along the dimensions of the output, of which a factor has one. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     int64_t axis, int64_t stride) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, (d == axis) ? stride : 0);
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, (d == axis) ? stride : 0);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
-    }
-    return steps;
+    dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &made_1);
+    return made_2;
 }
 
 /* Where the left factor is read at the first place of the window. */
@@ -26224,10 +26344,20 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
 }
 
 /* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
-   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
-DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right) {
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+   periods; and its steps on the left one. Taps are those from one place to the next of a phase. None where there is
+   no window. */
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+    dmlops_plan_int_96 words;
+    words.count = 0;
+    if (window.sizes.count == 0) {
+        return words;
+    }
+    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
     dmlops_plan_int_8 steps;
     steps.count = 0;
     dmlops_plan_int_8 taps;
@@ -26236,56 +26366,51 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
     periods.count = 0;
     dmlops_plan_int_8 left_steps;
     left_steps.count = 0;
-    for (int64_t d = 0; d < window->right_first.count; ++d) {
-        const int64_t first = window->right_first.items[d];
+    for (int64_t d = 0; d < window.right_first.count; ++d) {
+        const int64_t first = window.right_first.items[d];
         dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)], first));
-        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, window, d));
+            dmlops_subtract(window.right_steps.items[dmlops_item(planning, d, window.right_steps.count)], first));
+        dmlops_plan_int_8_insert(planning, &periods, periods.count, dmlops_plan_period(planning, &window, d));
         dmlops_plan_int_8_insert(planning, &taps, taps.count,
-            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+            dmlops_divide(dmlops_multiply(dmlops_subtract(window.right_taps.items[dmlops_item(planning, d,
+            window.right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
+            window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]));
         dmlops_plan_int_8_insert(planning, &left_steps, left_steps.count,
-            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
-            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
-            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
+            dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d, window.left_taps.count)],
+            window.left_first.items[dmlops_item(planning, d, window.left_first.count)]),
+            left.strides.items[dmlops_item(planning, dmlops_add(behind, d), left.strides.count)]));
     }
     dmlops_plan_int_8 limits;
     limits.count = 0;
-    for (int64_t d = 0; d < right->sizes.count; ++d) {
-        const int64_t size = right->sizes.items[d];
+    for (int64_t d = 0; d < right.sizes.count; ++d) {
+        const int64_t size = right.sizes.items[d];
         if (d >= behind) {
             dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
         }
     }
     dmlops_plan_int_8 strides;
     strides.count = 0;
-    for (int64_t d = 0; d < right->strides.count; ++d) {
-        const int64_t stride = right->strides.items[d];
+    for (int64_t d = 0; d < right.strides.count; ++d) {
+        const int64_t stride = right.strides.items[d];
         if (d >= behind) {
             dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
         }
     }
     dmlops_plan_int_8_16 lists;
     lists.count = 0;
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->sizes);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_first);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.sizes);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.right_first);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &strides);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window->right_divisors);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.right_divisors);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
-    dmlops_plan_int_96 words;
-    words.count = 0;
     for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
         const dmlops_plan_int_8* entries = &lists.items[each_1];
-        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, entries);
-        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-            const int64_t word = made_3.items[each_2];
-            dmlops_plan_int_96_insert(planning, &words, words.count, word);
-        }
+        dmlops_plan_int_8 made_2 = dmlops_plan_eight(planning, entries);
+        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
     }
     return words;
 }
@@ -26419,10 +26544,11 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     int64_t number = shader->contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         shader->contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
     dmlops_plan_Matrices factors = found;
     if (is_ordered) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &found, first, &share, &known, dmlops_add(number, 3),
-            left_words);
+        dmlops_plan_dispatch_contraction(planning, told, shader, &found, first, &share, &places, &known,
+            dmlops_add(number, 3), left_words);
         int64_t pitch = dmlops_plan_row_pitch(planning, &found);
         dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found.row_axis, 1);
         dmlops_plan_Side made_4;
@@ -26437,10 +26563,10 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     }
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
         found.count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
-    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, number, threads);
+    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known, number, threads);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &known, dmlops_add(number,
-            1), whole);
+        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known,
+            dmlops_add(number, 1), whole);
     }
 }
 
@@ -26489,7 +26615,8 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dm
 /* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
 DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
+    threads) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Split split = share->split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
@@ -26509,7 +26636,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
-        known, &groups);
+        window, known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
 }
@@ -26517,65 +26644,62 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
 /* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
+    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
+    const dmlops_plan_Groups* groups) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Factors factors = told->factors;
-    dmlops_plan_int_96 window;
-    window.count = 0;
     dmlops_plan_int_64 tap;
     tap.count = 0;
     if (factors.window.sizes.count > 0) {
-        dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
-        dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
-        dmlops_plan_int_96 made_1 = dmlops_plan_window_words(planning, &factors.window, &left, &right);
-        window = made_1;
-        dmlops_plan_TapStep made_2 = dmlops_plan_tap_step(planning, &factors.window, &left);
-        int64_t step = made_2.step;
-        dmlops_plan_int_64 made_3;
-        made_3.count = 0;
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, factors.depth);
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_plan_element_count(planning,
+        dmlops_plan_TapStep made_1 = dmlops_plan_tap_step(planning, &factors.window,
+            &told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)]);
+        int64_t step = made_1.step;
+        dmlops_plan_int_64 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, factors.depth);
+        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_plan_element_count(planning,
             &factors.window.sizes));
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(first, INT64_C(4294967296)));
-        dmlops_plan_int_64_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
-        tap = made_3;
+        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(first, INT64_C(4294967296)));
+        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(step, INT64_C(4294967296)));
+        tap = made_2;
         dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
-    dmlops_plan_int_8 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < found->left.steps.count; ++each_5) {
-        const int64_t step = found->left.steps.items[each_5];
-        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < found->left.steps.count; ++each_4) {
+        const int64_t step = found->left.steps.items[each_4];
+        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_int_8 made_6;
-    made_6.count = 0;
-    for (int64_t each_7 = 0; each_7 < found->right.steps.count; ++each_7) {
-        const int64_t step = found->right.steps.items[each_7];
-        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_plan_int_8 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < found->right.steps.count; ++each_6) {
+        const int64_t step = found->right.steps.items[each_6];
+        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_ContractionParams made_8;
-    made_8.sizes = found->sizes;
-    made_8.leftSteps = made_4;
-    made_8.rightSteps = made_6;
-    made_8.window = window;
-    made_8.lists = known->lists;
-    made_8.activations = known->activations;
-    made_8.rank = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)].sizes.count;
-    made_8.matrices = found->count;
-    made_8.matrixRows = found->rows;
-    made_8.matrixColumns = found->columns;
-    made_8.matrixDepth = found->depth;
-    made_8.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    made_8.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    made_8.partDepth = split->products;
-    made_8.parts = split->parts;
-    made_8.tilesDown = split->down;
-    made_8.tilesAcross = split->across;
-    made_8.groupColumns = groups->columns;
-    made_8.elements = told->elements;
-    made_8.scalars = known->scalars;
-    made_8.tap = tap;
-    return made_8;
+    dmlops_plan_ContractionParams made_7;
+    made_7.sizes = found->sizes;
+    made_7.leftSteps = made_3;
+    made_7.rightSteps = made_5;
+    made_7.window = *window;
+    made_7.lists = known->lists;
+    made_7.activations = known->activations;
+    made_7.rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)].sizes.count;
+    made_7.matrices = found->count;
+    made_7.matrixRows = found->rows;
+    made_7.matrixColumns = found->columns;
+    made_7.matrixDepth = found->depth;
+    made_7.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    made_7.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    made_7.partDepth = split->products;
+    made_7.parts = split->parts;
+    made_7.tilesDown = split->down;
+    made_7.tilesAcross = split->across;
+    made_7.groupColumns = groups->columns;
+    made_7.elements = told->elements;
+    made_7.scalars = known->scalars;
+    made_7.tap = tap;
+    return made_7;
 }
 
 /* A dispatch. */
@@ -27275,23 +27399,6 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* pl
     return made_6;
 }
 
-/* How many of the last dimensions lie side by side in the output, behind that of rows. */
-DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis) {
-    int64_t run = 1;
-    int64_t count = 0;
-    for (int64_t place = 0; place < output->sizes.count; ++place) {
-        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
-        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
-            break;
-        }
-        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
-        count = dmlops_add(count, 1);
-    }
-    return count;
-}
-
 /* How many tiles of that size there are. */
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns) {
@@ -27401,10 +27508,11 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
     dmlops_plan_Matrices factors = *found;
     if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 2),
-            dmlops_plan_in_order(planning, found));
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+            2), dmlops_plan_in_order(planning, found));
         first = dmlops_multiply(2, part_words);
         dmlops_plan_Halves made_4;
         made_4.is_along = 1;
@@ -27433,11 +27541,12 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
-        &split, &known, &groups);
+        &split, &places, &known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &known, dmlops_add(number, 1), whole);
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+            1), whole);
     }
 }
 
@@ -27475,7 +27584,7 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
 /* Pass `number`, in which each thread has a word of its own; one that adds up parts waits for them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, 256, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
@@ -27483,7 +27592,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
-        known, &groups);
+        window, known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
 }

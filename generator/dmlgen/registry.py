@@ -783,9 +783,14 @@ class Registry:
         """The operators that may stand in a description of `operator` as activation, each with its level."""
         levels = {
             other.name: other.fused_into.get(operator.name) or other.fused_into.get("any")
-            for other in self.operators
+            for other in self._fused
         }
         return {name: since for name, since in levels.items() if since is not None}
+
+    @cached_property
+    def _fused(self) -> tuple[Operator, ...]:
+        """The operators that are fused into others."""
+        return tuple(operator for operator in self.operators if operator.fused_into)
 
     @cached_property
     def general(self) -> Registry:

@@ -46,9 +46,6 @@ from .errors import InvalidDescription as InvalidDescription
 from .errors import JsonError as JsonError
 from .json_form import from_json as from_json
 from .json_form import to_json as to_json
-from .mending import Change as Change
-from .mending import Closest as Closest
-from .mending import closest as closest
 from .structs import ScaleBias as ScaleBias
 from .structs import Size2d as Size2d
 from .tensor import TensorDesc as TensorDesc
@@ -64,6 +61,9 @@ if _TYPE_CHECKING:
     from . import onnx as onnx
     from . import reference as reference
     from . import registry as registry
+    from .mending import Change as Change
+    from .mending import Closest as Closest
+    from .mending import closest as closest
     from .operators.activation_celu import ActivationCelu as ActivationCelu
     from .operators.activation_elu import ActivationElu as ActivationElu
     from .operators.activation_gelu import ActivationGelu as ActivationGelu
@@ -283,7 +283,10 @@ if _TYPE_CHECKING:
     from .operators.value_scale_2d import ValueScale2d as ValueScale2d
 
 _LAZY = {
+    "Change": ".mending",
+    "Closest": ".mending",
     "abi": ".abi",
+    "closest": ".mending",
     "counterparts": ".counterparts",
     "gpu": ".gpu",
     "make": ".make",
@@ -696,11 +699,11 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
 
 
 def __getattr__(name: str) -> _Any:
-    """Modules and operators are loaded when they are first asked for."""
+    """Modules, operators and what few programs need are loaded when they are first asked for."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _import_module(_LAZY[name], __name__)
-    value = getattr(module, name) if _LAZY[name].startswith(".operators.") else module
+    value = module if _LAZY[name] == f".{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -18,12 +18,13 @@ from .tensor import TensorDesc
 def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
     """The array of a tensor, if it is one; ValueError if it is not."""
     data_type = tensor.DataType.numpy
-    found = shown(given)
     if is_a(given, np.ndarray):
         array = np.asarray(given)
         if array.shape == tensor.Sizes and array.dtype == data_type:
             return np.asarray(array, order="C")
         found = f"{array.dtype} of shape {array.shape}"
+    else:
+        found = shown(given)
     raise ValueError(f"{name} must be a NumPy array of {data_type}, shape {tensor.Sizes}; it is {found}")
 
 

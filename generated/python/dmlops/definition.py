@@ -603,6 +603,11 @@ def _parts(sizes: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
 # Coordinates, and numbers that may be arrays.
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is one number, not an array of them."""
+    return type(value) is int or np.ndim(value) == 0
+
+
 def box(sizes: Sequence[Any]) -> Box:
     """The coordinates of a box of these sizes."""
     return Box((0,) * len(sizes), sizes)
@@ -625,7 +630,7 @@ def unflat(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
     """The coordinate with that row-major number; 0, whatever the number, in dimensions of size 1."""
     at: list[Any] = []
     for size in reversed(sizes):
-        single = np.ndim(size) == 0 and size == 1
+        single = is_number(size) and size == 1
         at.append(0 if single else remainder(number, size))
         number = number if single else quotient(number, size)
     return tuple(reversed(at))
@@ -648,14 +653,14 @@ def entry(sequence: Sequence[Any], index: int) -> Any:
 
 def quotient(a: Any, b: Any) -> Any:
     """a // b, rounded down; 0 where b is."""
-    if np.ndim(a) == 0 and np.ndim(b) == 0:
+    if is_number(a) and is_number(b):
         return a // b if b else 0
     return np.floor_divide(a, b)
 
 
 def remainder(a: Any, b: Any) -> Any:
     """a % b, with the sign of b; 0 where b is."""
-    if np.ndim(a) == 0 and np.ndim(b) == 0:
+    if is_number(a) and is_number(b):
         return a % b if b else 0
     return np.mod(a, b)
 
@@ -667,12 +672,12 @@ def clamp(x: Any, low: Any, high: Any) -> Any:
 
 def smaller(a: Any, b: Any) -> Any:
     """The smaller integer."""
-    return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else min(a, b)
+    return min(a, b) if is_number(a) and is_number(b) else np.minimum(a, b)
 
 
 def larger(a: Any, b: Any) -> Any:
     """The larger integer."""
-    return np.maximum(a, b) if np.ndim(a) or np.ndim(b) else max(a, b)
+    return max(a, b) if is_number(a) and is_number(b) else np.maximum(a, b)
 
 
 def whole(x: Any) -> Any:
@@ -688,7 +693,7 @@ def _signed(array: Any) -> Any:
 
 def choose(test: Any, then: Any, otherwise: Any) -> Any:
     """One of two values, element by element; of two coordinates, in each dimension."""
-    if np.ndim(test) == 0:
+    if is_number(test):
         return then if test else otherwise
     if isinstance(then, tuple):
         return tuple(np.where(test, a, b) for a, b in zip(then, otherwise, strict=True))

@@ -111,12 +111,12 @@ def where(test: Any, then: Any, otherwise: Any) -> Any:
 
 def both(*tests: Any) -> Any:
     """Whether all hold."""
-    return reduce(np.logical_and, tests)
+    return reduce(_and, tests)
 
 
 def either(*tests: Any) -> Any:
     """Whether any holds."""
-    return reduce(np.logical_or, tests)
+    return reduce(_or, tests)
 
 
 def opposite(test: Any) -> Any:
@@ -126,12 +126,20 @@ def opposite(test: Any) -> Any:
 
 def every(tests: Iterable[Any]) -> Any:
     """Whether all hold."""
-    return reduce(np.logical_and, tests, True)
+    return reduce(_and, tests, True)
 
 
 def some(tests: Iterable[Any]) -> Any:
     """Whether any holds."""
-    return reduce(np.logical_or, tests, False)
+    return reduce(_or, tests, False)
+
+
+def _and(test: Any, other: Any) -> Any:
+    return test and other if type(test) is type(other) is bool else np.logical_and(test, other)
+
+
+def _or(test: Any, other: Any) -> Any:
+    return test or other if type(test) is type(other) is bool else np.logical_or(test, other)
 
 
 def least(values: Iterable[Any]) -> Any:

@@ -11,9 +11,10 @@ So printers need no notion of an exception, and the same text means the same in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 CompareOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
@@ -404,9 +405,12 @@ Expr: TypeAlias = (
 
 
 _EXPRESSIONS = frozenset(get_args(Expr))
-# The fields that may hold expressions: those that are no names, types and operators.
+# The fields that may hold expressions, as their annotations tell.
+_NAMES = {"Expr", "Loop", "Each", *(kind.__name__ for kind in _EXPRESSIONS)}
 PARTS = {
-    kind: tuple(field.name for field in fields(kind) if field.name not in ("name", "type", "op", "kind"))
+    kind: tuple(
+        field.name for field in fields(kind) if not _NAMES.isdisjoint(re.findall(r"\w+", str(field.type)))
+    )
     for kind in (*_EXPRESSIONS, Loop, Each)
 }
 
@@ -432,7 +436,8 @@ def walk(node: Expr) -> Iterator[Expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += reversed(children(node))
+        if PARTS[type(node)]:
+            waiting += reversed(children(node))
 
 
 def varies(node: Expr) -> bool:
@@ -443,22 +448,26 @@ def varies(node: Expr) -> bool:
     )
 
 
-def substitute(node: Expr, new: dict[Expr, Expr]) -> Expr:
+def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
     """The expression with every sub-expression that is a key of `new` replaced."""
-    if node in new:
-        return new[node]
-    changes: dict[str, object] = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, Loop):
-            changes[field.name] = Loop(
-                value.variable,
-                substitute(value.lower, new),
-                substitute(value.upper, new),
-                None if value.condition is None else substitute(value.condition, new),
-            )
-        elif isinstance(value, tuple):
-            changes[field.name] = tuple(substitute(item, new) for item in value)
-        elif isinstance(value, Expr):
-            changes[field.name] = substitute(value, new)
-    return replace(node, **changes) if changes else node  # type: ignore[arg-type]
+    kinds = frozenset(map(type, new))  # of others there is no hash to work out, which goes through all below
+
+    def inside(node: Any) -> Any:
+        if type(node) in kinds and node in new:
+            return new[node]
+        changes: dict[str, object] = {}
+        for name in PARTS[type(node)]:
+            value = getattr(node, name)
+            if isinstance(node, Loop) and name == "variable":
+                continue  # which stands for nothing outside
+            if isinstance(value, tuple):
+                parts = tuple(map(inside, value))
+                same = all(part is old for part, old in zip(parts, value, strict=True))
+                found: object = value if same else parts
+            else:
+                found = None if value is None else inside(value)
+            if found is not value:
+                changes[name] = found
+        return replace(node, **changes) if changes else node
+
+    return inside(node)  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.functions import declarations, definition, head, wrapped
-from dmlgen.plans.model import INT, ListOf, Plans, Record, Scalar
+from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.schedule import Steps
@@ -143,20 +143,11 @@ class ReasonView:
 
 
 @dataclass(frozen=True)
-class CapabilityView:
-    """What a device can do: its name, its bit, and what that takes."""
-
-    name: str
-    value: int
-    text: str
-
-
-@dataclass(frozen=True)
 class PlannersView:
     """The planners as C."""
 
     reasons: tuple[ReasonView, ...]
-    capabilities: tuple[CapabilityView, ...]
+    capabilities: Enumeration
     declarations: tuple[str, ...]
     first_put: int  # among them: the functions that put constants, after types
     heads: tuple[str, ...]
@@ -208,10 +199,7 @@ def planners(plans: Plans) -> PlannersView:
     declared = declarations(plans)
     return PlannersView(
         reasons=tuple(_reasons(plans)),
-        capabilities=tuple(
-            CapabilityView(name, value, plans.capabilities.texts[name])
-            for name, value in plans.capabilities.names.items()
-        ),
+        capabilities=plans.capabilities,
         declarations=tuple(declared),
         first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
         heads=tuple(wrapped(head(function) + ";") for function in plans.functions),

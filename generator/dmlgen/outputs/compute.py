@@ -35,10 +35,7 @@ class FunctionView:
 @dataclass(frozen=True)
 class ComputeView:
     operator: Operator
-    form: str
     computation: str
-    output: str
-    over: str
     numbered: bool  # whether there is an array of tensors, each of which is computed in turn
     element: FunctionView | None
     place: FunctionView | None
@@ -185,10 +182,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
     }
     return ComputeView(
         operator=operator,
-        form=schedule.form,
         computation="Map" if _is_map(schedule) else pascal(schedule.form.upper()),
-        output=schedule.output,
-        over=schedule.over,
         numbered=operator.member[schedule.over].count is not None,
         element=element,
         place=where,

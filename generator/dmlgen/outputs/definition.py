@@ -79,23 +79,18 @@ class TensorView:
     keyed: tuple[str, str, str] | None = None  # the coordinate's name, its box, the entry's number
 
 
-@dataclass(frozen=True)
-class DefinitionView:
-    operator: Operator
-    functions: tuple[FunctionView, ...]
-    tensors: tuple[TensorView, ...]
-    outputs: tuple[tuple[str, str], ...]
-    known: tuple[tuple[str, str], ...]  # constants of the shader, and their values
-    shader: DefinitionShader
-
-
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules and the shaders, by path below generated/."""
     functions = Functions(templates)
 
     def both(near: Registry, operator: Operator) -> dict[str, bytes]:
         shader = shader_of(near, operator, functions)
-        module = templates.render("python/dmlops/compute/definition.py.j2", compute=_view(operator, shader))
+        module = templates.render(
+            "python/dmlops/compute/definition.py.j2",
+            operator=operator,
+            shader=shader,
+            **_definition(operator, shader),
+        )
         return {
             f"python/dmlops/compute/{operator.slug}.py": module,
             f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),
@@ -105,24 +100,18 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     return merged(parts("definition", registry, templates.memory, both, generic))
 
 
-def _view(operator: Operator, shader: DefinitionShader) -> DefinitionView:
+def _definition(operator: Operator, shader: DefinitionShader) -> dict[str, object]:
+    """What the module says: its functions, what each tensor is, and the constants of the shader, by name."""
     defines = operator.defines
     assert defines is not None
     printer = DefinitionPrinter(operator)
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
-    outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
+    outputs = {name: printer.free(value) for name, value in defines.outputs.items()}
     constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds)
     nodes = {one.name: one.node for one in constants if one.node is not None}
     nodes |= {f"told.{name}": node for name, node in shader.told.items()}
-    known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
-    return DefinitionView(
-        operator=operator,
-        functions=tuple(printer.functions),
-        tensors=tensors,
-        outputs=outputs,
-        known=known,
-        shader=shader,
-    )
+    known = {name: printer.deciding(node) for name, node in nodes.items()}
+    return {"functions": printer.functions, "tensors": tensors, "outputs": outputs, "known": known}
 
 
 def _tensor_view(tensor: Intermediate, printer: DefinitionPrinter) -> TensorView:

@@ -9,7 +9,8 @@
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
-- `==` compares lists of numbers, entry by entry.
+- `==` compares lists of numbers, entry by entry; `in` looks for a number in one.
+- `extend` takes a list of numbers, or `[number] * count`.
 - `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
   `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
@@ -161,6 +162,35 @@ DMLOPS_CALLED void {name}_insert(dmlops_planning* planning, {name}* list, int64_
     if type_.element == INT:
         found[name] += f"""
 
+DMLOPS_CALLED void {name}_extend(
+    dmlops_planning* planning, {name}* list, int64_t count, const int64_t* items) {{
+    if (count > {type_.capacity} - list->count) {{
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }}
+    for (int64_t i = 0; i < count; ++i) {{
+        list->items[list->count++] = items[i];
+    }}
+}}
+
+DMLOPS_CALLED void {name}_fill(dmlops_planning* planning, {name}* list, int64_t count, int64_t item) {{
+    if (count > {type_.capacity} - list->count) {{
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }}
+    for (int64_t i = 0; i < count; ++i) {{
+        list->items[list->count++] = item;
+    }}
+}}
+
+DMLOPS_CALLED int {name}_has(const {name}* list, int64_t item) {{
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {{
+        found = list->items[i] == item;
+    }}
+    return found;
+}}
+
 DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {{
@@ -184,14 +214,14 @@ def _puts(plans: Plans) -> Iterator[str]:
             if not isinstance(one.type, ListOf):
                 lines.append(f"    dmlops_put_word(planning, {name});")
                 continue
+            if not isinstance(one.type.element, Record):
+                lines.append(f"    dmlops_put_words(planning, {name}.items, {name}.count);")
+                continue
+            yield from put(one.type.element)
             lines.append(f"    for (int64_t i = 0; i < {name}.count; ++i) {{")
-            if isinstance(one.type.element, Record):
-                yield from put(one.type.element)
-                lines.append("        dmlops_put_padding(planning);")
-                lines.append(f"        dmlops_put_{one.type.element.name}(planning, &{name}.items[i]);")
-                lines.append("        dmlops_put_padding(planning);")
-            else:
-                lines.append(f"        dmlops_put_word(planning, {name}.items[i]);")
+            lines.append("        dmlops_put_padding(planning);")
+            lines.append(f"        dmlops_put_{one.type.element.name}(planning, &{name}.items[i]);")
+            lines.append("        dmlops_put_padding(planning);")
             lines.append("    }")
         body = "\n".join(lines)
         yield (
@@ -508,13 +538,35 @@ class _Translation:
                     self.tell(call, method, arguments)
                     return
                 if owner is not None and isinstance(owner.type, ListOf) and method in CHANGES:
-                    self.insert(owner, None if method == "append" else arguments[0], arguments[-1])
+                    self.changed(owner, method, arguments)
                     return
             case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
                 function = self.module.functions[name]
                 self.lines.append(f"{self.called(call, function)};")
                 return
         raise self.module.refused(call, "this call")
+
+    def changed(self, owner: Value, method: str, arguments: list[ast.expr]) -> None:
+        """A method that changes a list."""
+        if method == "extend":
+            self.extend(owner, arguments[0])
+        else:
+            self.insert(owner, None if method == "append" else arguments[0], arguments[-1])
+
+    def extend(self, owner: Value, source: ast.expr) -> None:
+        """Appends numbers: those of a list, or one so many times."""
+        match source:
+            case ast.BinOp(left=ast.List(elts=[item]), op=ast.Mult(), right=count):
+                called, given = "fill", [self.expr(count), self.expr(item)]
+                fits = [one.type for one in given] == [INT, INT]
+            case _:
+                whole = self.expr(source, owner.type)
+                called, given = "extend", [whole.member("count", INT), whole.member("items", INT)]
+                fits = isinstance(whole.type, ListOf) and whole.type.element == INT
+        if not (fits and isinstance(owner.type, ListOf) and owner.type.element == INT):
+            raise self.module.refused(source, "extending a list like this")
+        texts = ", ".join(_bare(one.text) for one in given)
+        self.lines.append(f"{c_type(owner.type)}_{called}(planning, {owner.text}, {texts});")
 
     def insert(self, owner: Value, place: ast.expr | None, item: ast.expr) -> None:
         assert isinstance(owner.type, ListOf)
@@ -636,6 +688,13 @@ class _Translation:
                 if not _fits(first.type, second.type):
                     raise self.module.refused(node, "comparing different lists")
                 return Value(f"{c_type(first.type)}_equal({first.text}, {second.text})", BOOL)
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[right]):
+                item, whole = self.expr(left), self.list_of(right)
+                kind = whole.type
+                is_list = isinstance(kind, ListOf) and kind.capacity is not None and kind.element == INT
+                if not is_list or item.type != INT:
+                    raise self.module.refused(node, "looking for this")
+                return Value(f"{c_type(kind)}_has({whole.text}, {_bare(item.text)})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):

@@ -9,7 +9,7 @@ Needs the packages of the extra `gpu` (Vulkan bindings, a shader compiler) and a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from . import compiler
 from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
 from .plans.capabilities import NO_CAPABILITIES, Capability
+from .programs import Program
 from .work import Dispatch, Work, tensor_names, work_of
 
 if TYPE_CHECKING:
@@ -79,20 +80,13 @@ def run(
     from .device import Device
 
     target = Device.open(device)
-    work = planned(desc, target.capabilities)
-    if not work.dispatches:  # every output is absent
+    program = prepared(desc, target)
+    if not program.compiled:  # every output is absent
         return {}
-    tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
-    target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
-    programs = compiled(desc, work, target)
     uploads = dict(contents(desc, arrays))
-    outputs = dict(tensor_names(desc, "output"))
     shared = {} if in_place is None else shared_buffers(desc, in_place)
-    places = {name: shared.get(name, name) for name in outputs}
-    programs = [(code, dispatch.renamed(places)) for code, dispatch in programs]
-    sizes = {name: buffer_size(outputs[name]) for name, place in places.items() if place == name}
-    results = target.run(programs, uploads, sizes | dict(work.scratch), places, work.cleared)
-    found = {name: array_of(tensor, results[name]) for name, tensor in outputs.items()}
+    results = target.run(program, uploads, shared)
+    found = {name: array_of(tensor, results[name]) for name, tensor in program.outputs.items()}
     return by_member(desc, found)
 
 
@@ -161,19 +155,42 @@ def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str
         yield name, tensor_bytes(name, tensor, array)
 
 
-def compiled(desc: Description, work: Work, device: Device) -> list[tuple[bytes, Dispatch]]:
-    """The dispatches with their byte code, if the device has the number types that it needs."""
-    programs = []
+def prepared(desc: Description, device: Device) -> Program:
+    """What a valid description comes to on a device, which remembers it.
+
+    Raises Unsupported for what the shaders or the device cannot do.
+    """
+    found = device.programs.get(desc)
+    if found is None:
+        found = _program(desc, device)
+        device.programs.keep(desc, found)
+    return found
+
+
+def _program(desc: Description, device: Device) -> Program:
+    work = planned(desc, device.capabilities)
+    inputs, outputs = dict(tensor_names(desc, "input")), dict(tensor_names(desc, "output"))
+    sizes = {name: buffer_size(tensor) for name, tensor in (inputs | outputs).items()} | dict(work.scratch)
+    if work.dispatches:
+        device.check_sizes(sizes.values())
+    compiled: list[tuple[bytes, Dispatch]] = []
     for dispatch in work.dispatches:
         operator = dispatch.shader or desc.OPERATOR
-        code = compiler.compile(shader(operator), dispatch.defines)
-        for feature in compiler.optional_features(code):
+        code, features = _byte_code(shader(operator), tuple(dispatch.defines.items()))
+        for feature in features:
             if feature not in device.optional_features:
                 raise Unsupported(
                     f"{device.name} lacks {feature}, which {operator} needs for these data types"
                 )
-        programs.append((code, dispatch))
-    return programs
+        compiled.append((code, dispatch))
+    return Program(work, tuple(compiled), inputs, outputs, sizes)
+
+
+@lru_cache(maxsize=512)
+def _byte_code(source: str, macros: tuple[tuple[str, int | str], ...]) -> tuple[bytes, list[str]]:
+    """The byte code of a shader's variant, which many descriptions share, and the features that it needs."""
+    code = compiler.compile(source, dict(macros))
+    return code, compiler.optional_features(code)
 
 
 @cache

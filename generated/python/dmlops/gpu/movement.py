@@ -49,6 +49,8 @@ class Linear:
 
 
 def _sum(left: dict[Any, int], right: dict[Any, int]) -> dict[Any, int]:
+    if not (left and right):
+        return left or right
     return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}
 
 

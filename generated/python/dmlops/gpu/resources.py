@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .compiler import optional_features
 from .errors import Unsupported
@@ -76,6 +76,14 @@ class Binding:
     size: int
 
 
+class Run(NamedTuple):
+    """Bindings of one type, one after the other, which a single write fills."""
+
+    type: int
+    first: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+
+
 class Pipeline:
     """The pipeline of one SPIR-V compute shader with entry point CSMain.
 
@@ -84,17 +92,22 @@ class Pipeline:
 
     def __init__(self, device: Device, code: bytes, storage_buffers: int) -> None:
         self.device = device
-        self.types = [vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER] * storage_buffers + [
-            vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+        runs = [
+            Run(vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 0, storage_buffers),
+            Run(vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, storage_buffers, 1),
         ]
+        self.runs = [run for run in runs if run.count > 0]
+        sizes = [vk.VkDescriptorPoolSize(type=run.type, descriptorCount=run.count) for run in self.runs]
+        self.pool = vk.VkDescriptorPoolCreateInfo(maxSets=1, poolSizeCount=len(sizes), pPoolSizes=sizes)
         bindings = [
             vk.VkDescriptorSetLayoutBinding(
                 binding=number,
-                descriptorType=kind,
+                descriptorType=run.type,
                 descriptorCount=1,
                 stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
             )
-            for number, kind in enumerate(self.types)
+            for run in self.runs
+            for number in range(run.first, run.first + run.count)
         ]
         self.set_layout = vk.vkCreateDescriptorSetLayout(
             device.handle,
@@ -131,13 +144,7 @@ class BoundPipeline:
     def __init__(self, pipeline: Pipeline, bindings: Sequence[Binding]) -> None:
         self._pipeline = pipeline
         device = pipeline.device.handle
-        sizes = [
-            vk.VkDescriptorPoolSize(type=kind, descriptorCount=pipeline.types.count(kind))
-            for kind in set(pipeline.types)
-        ]
-        self._pool = vk.vkCreateDescriptorPool(
-            device, vk.VkDescriptorPoolCreateInfo(maxSets=1, poolSizeCount=len(sizes), pPoolSizes=sizes), None
-        )
+        self._pool = vk.vkCreateDescriptorPool(device, pipeline.pool, None)
         self._set = vk.vkAllocateDescriptorSets(
             device,
             vk.VkDescriptorSetAllocateInfo(
@@ -150,12 +157,12 @@ class BoundPipeline:
         writes = [
             vk.VkWriteDescriptorSet(
                 dstSet=self._set,
-                dstBinding=number,
-                descriptorCount=1,
-                descriptorType=kind,
-                pBufferInfo=[ranges[number]],
+                dstBinding=run.first,
+                descriptorCount=run.count,
+                descriptorType=run.type,
+                pBufferInfo=ranges[run.first : run.first + run.count],
             )
-            for number, kind in enumerate(pipeline.types)
+            for run in pipeline.runs
         ]
         vk.vkUpdateDescriptorSets(device, len(writes), writes, 0, None)
 

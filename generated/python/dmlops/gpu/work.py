@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..description import Description
@@ -38,10 +38,6 @@ class Dispatch:
     waits: bool = False
     shader: str | None = None
 
-    def renamed(self, places: Mapping[str, str]) -> Dispatch:
-        """The same over other buffers: `places` gives the new names of some."""
-        return replace(self, buffers=tuple(places.get(name, name) for name in self.buffers))
-
 
 @dataclass(frozen=True)
 class Work:
@@ -67,17 +63,16 @@ def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Wor
         plan(planning, computation)
     except Refused as refused:
         raise unsupported(desc.OPERATOR, refused, desc) from None
-    buffers = planning.held + [buffer for step in planning.steps for buffer in step.buffers]
-    names = {buffer: _name(desc, buffer) for buffer in dict.fromkeys(buffers)}
+    names = {
+        buffers: tuple(_name(desc, buffer) for buffer in buffers)
+        for buffers in {step.buffers for step in planning.steps}  # most often the same ones
+    }
     scratch = {_scratch(place): buffer.size for place, buffer in enumerate(planning.scratches)}
     cleared = [_scratch(place) for place, buffer in enumerate(planning.scratches) if buffer.cleared]
     return Work(
-        tuple(
-            Dispatch(step.defines, tuple(map(names.__getitem__, step.buffers)), *step[2:])
-            for step in planning.steps
-        ),
+        tuple(Dispatch(step.defines, names[step.buffers], *step[2:]) for step in planning.steps),
         scratch,
-        (*cleared, *(names[buffer] for buffer in planning.held)),
+        (*cleared, *(_name(desc, buffer) for buffer in planning.held)),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from functools import cache
 from itertools import accumulate
 from threading import RLock
@@ -16,12 +15,15 @@ from typing import Any
 
 from ..plain import is_a, plain
 from ..quoting import shown
+from .call import Call
+from .commands import copy, write
 from .detection import detected
 from .errors import GpuUnavailable, Unsupported
-from .resources import Binding, Buffer, Bytes, Pipeline
+from .programs import Program, Programs
+from .resources import Buffer, Bytes, Pipeline
 from .vulkan_api import vk
-from .work import Dispatch
 
+MOST_RECORDED = 256  # dispatches in calls that are kept
 INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
 
 
@@ -43,6 +45,9 @@ class Device:
         self._process = os.getpid()
         self._pipelines: dict[bytes, Pipeline] = {}
         self._buffers: dict[str, Buffer] = {}
+        self._calls: dict[tuple[Program, tuple[tuple[str, str], ...]], Call] = {}
+        self._recorded = 0  # dispatches of these
+        self.programs = Programs()
 
         found = detected(_instance(), physical, self.name)
         self.optional_features, self.capabilities = found.optional, found.capabilities
@@ -130,63 +135,36 @@ class Device:
         raise GpuUnavailable(f"{self.name} has no memory of the kind that a compute shader needs.")
 
     def run(
-        self,
-        programs: Sequence[tuple[bytes, Dispatch]],
-        inputs: Mapping[str, Bytes],
-        sizes: Mapping[str, int],
-        outputs: Mapping[str, str],
-        cleared: Sequence[str] = (),
+        self, program: Program, contents: Mapping[str, Bytes], shared: Mapping[str, str]
     ) -> dict[str, bytearray]:
-        """Runs compiled dispatches in turn, and gives the bytes of the outputs.
+        """Runs a program on the contents of its inputs, and gives the bytes of its outputs, both by name.
 
-        `inputs` are the contents of buffers by name, `sizes` those of all others in bytes, of which `cleared`
-        start as zeros; `outputs` gives, by name, the buffer that each is in.
+        `shared` gives, by output, the input whose buffer it shares.
         """
         self.check_process()
-        self.check_sizes((*sizes.values(), *(len(data) for data in inputs.values())))
-        with self.lock, ExitStack() as bound_pipelines:
-            # One buffer holds the inputs and the constants, which are uploaded, and then everything else.
-            contents = [*inputs.values(), *(dispatch.constants for _, dispatch in programs)]
-            lengths = [*map(len, contents), *sizes.values()]
-            *offsets, end = self.layout(lengths)
-            work = self._reused("work", end, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-            places = [Binding(work, at, length) for at, length in zip(offsets, lengths, strict=True)]
-            named = dict(zip([*inputs, *range(len(programs)), *sizes], places, strict=True))
-            wanted = [named[buffer] for buffer in outputs.values()]
-            *result_offsets, result_end = self.layout([place.size for place in wanted])
-            uploaded = offsets[len(contents)] if len(offsets) > len(contents) else end
-            upload, download = self._staging("upload", uploaded), self._staging("download", result_end)
-            for at, data in zip(offsets, contents, strict=False):
-                upload.mapped[at : at + len(data)] = data
-            pipelines = []
-            for number, (code, dispatch) in enumerate(programs):
-                bindings = [*(named[name] for name in dispatch.buffers), named[number]]
-                pipeline = self.pipeline(code, len(dispatch.buffers)).bind(bindings)
-                pipelines.append((bound_pipelines.enter_context(pipeline), dispatch))
+        with self.lock:
+            key = program, tuple(shared.items())
+            call = self._calls.pop(key, None)
+            if call is None:
+                call = Call(self, program, shared)
+                self._recorded += len(program.compiled)
+            self._calls[key] = call  # the latest is the last
+            try:
+                return call.run(contents)
+            finally:
+                self._forget_calls(MOST_RECORDED)
 
-            def record(commands: Any) -> None:
-                copy(commands, upload, work, uploaded)
-                for name in cleared:
-                    clear(commands, named[name])
-                barrier(commands, vk.VK_ACCESS_UNIFORM_READ_BIT)  # the constants have been copied, too
-                for pipeline, dispatch in pipelines:
-                    if dispatch.waits:
-                        barrier(commands)
-                    pipeline.record(commands, (*dispatch.groups, 1))
-                barrier(commands)
-                for place, at in zip(wanted, result_offsets, strict=True):
-                    copy(commands, work, download, place.size, place.offset, at)
-
-            self.submit(record)
-            return {
-                name: bytearray(download.mapped[at : at + place.size])
-                for name, place, at in zip(outputs, wanted, result_offsets, strict=True)
-            }
+    def _forget_calls(self, most: int) -> None:
+        """Forgets the calls made longest ago, until no more than `most` dispatches are recorded."""
+        while self._recorded > most:
+            program, shared = next(iter(self._calls))
+            self._calls.pop((program, shared)).close()
+            self._recorded -= len(program.compiled)
 
     def upload(self, buffer: Buffer, data: Bytes) -> None:
         """Writes `data` to the start of a buffer."""
         with self.lock:
-            staging = self._staging("upload", len(data))
+            staging = self.staging("upload", len(data))
             staging.mapped[: len(data)] = data
             self.submit(lambda commands: copy(commands, staging, buffer, len(data)))
 
@@ -194,21 +172,21 @@ class Device:
         """The bytes of a buffer, or the first `size` of them."""
         length = buffer.size if size is None else size
         with self.lock:
-            staging = self._staging("download", length)
+            staging = self.staging("download", length)
             self.submit(lambda commands: copy(commands, buffer, staging, length))
             return bytearray(staging.mapped[:length])
 
     def submit(self, record: Callable[[Any], None]) -> None:
         """Runs the commands that `record` writes, and waits until the host can see what they did."""
         with self.lock:
-            _write(self._commands, record, vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+            write(self._commands, record, vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
             self.start(self._commands)
 
     def record(self, record: Callable[[Any], None]) -> Any:
         """A command buffer of what `record` writes, to `start` any number of times and then `forget`."""
         with self.lock:
             commands = self._command_buffer()
-            _write(commands, record)
+            write(commands, record)
             return commands
 
     def start(self, commands: Any) -> None:
@@ -234,67 +212,24 @@ class Device:
         step = max(self.limits.minStorageBufferOffsetAlignment, self.limits.minUniformBufferOffsetAlignment)
         return list(accumulate((-(-length // step) * step for length in lengths), initial=0))
 
-    def _staging(self, use: str, size: int) -> Buffer:
+    def staging(self, use: str, size: int) -> Buffer:
         shared = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-        return self._reused(use, size, shared | vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, shared)
+        return self.reused(use, size, shared | vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, shared)
 
-    def _reused(self, use: str, size: int, *memory: int) -> Buffer:
-        """The buffer that serves this purpose in every call, at least `size` bytes large."""
+    def reused(self, use: str, size: int, *memory: int) -> Buffer:
+        """The buffer that serves this purpose in every call, at least `size` bytes large.
+
+        It is in the device's own memory, unless `memory` says otherwise, as for `Buffer`.
+        """
         kept = self._buffers.get(use)
         if kept is not None and kept.size >= size:
             return kept
         if kept is not None:
+            self._forget_calls(0)
             del self._buffers[use]
             kept.close()
-        self._buffers[use] = Buffer(self, size, *memory)
+        self._buffers[use] = Buffer(self, size, *(memory or (vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,)))
         return self._buffers[use]
-
-
-def _write(commands: Any, record: Callable[[Any], None], usage: int = 0) -> None:
-    """Fills a command buffer anew."""
-    vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo(flags=usage))
-    record(commands)
-    _last_barrier(commands)
-    vk.vkEndCommandBuffer(commands)
-
-
-def copy(
-    commands: Any, source: Buffer, target: Buffer, size: int, source_offset: int = 0, target_offset: int = 0
-) -> None:
-    """Records a copy of `size` bytes."""
-    region = vk.VkBufferCopy(srcOffset=source_offset, dstOffset=target_offset, size=size)
-    vk.vkCmdCopyBuffer(commands, source.handle, target.handle, 1, [region])
-
-
-def clear(commands: Any, place: Binding) -> None:
-    """Records that bytes become zeros; their number is a multiple of 4."""
-    vk.vkCmdFillBuffer(commands, place.buffer.handle, place.offset, place.size, 0)
-
-
-def barrier(commands: Any, also_reads: int = 0) -> None:
-    """Records that later dispatches and copies wait for and see what earlier ones wrote.
-
-    `also_reads` are further kinds of access that see it. Every kind that is not needed costs time on some
-    drivers: on an H200 a dispatch and its barrier take 1.7 microseconds, with MEMORY_READ and MEMORY_WRITE in
-    place of the four kinds here 4.2.
-    """
-    stages = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | vk.VK_PIPELINE_STAGE_TRANSFER_BIT
-    writes = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
-    reads = vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_TRANSFER_READ_BIT
-    _wait(commands, stages, writes, stages, reads | writes | also_reads)
-
-
-def _last_barrier(commands: Any) -> None:
-    """Records that the host, and whatever is submitted next, sees all that was written."""
-    everything = vk.VK_ACCESS_MEMORY_READ_BIT | vk.VK_ACCESS_MEMORY_WRITE_BIT | vk.VK_ACCESS_HOST_READ_BIT
-    device, host = vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT
-    _wait(commands, device, vk.VK_ACCESS_MEMORY_WRITE_BIT, device | host, everything)
-
-
-def _wait(commands: Any, earlier: int, written: int, later: int, seen: int) -> None:
-    """A barrier from the stages `earlier` to the stages `later`, and the accesses that it orders."""
-    memory = vk.VkMemoryBarrier(srcAccessMask=written, dstAccessMask=seen)
-    vk.vkCmdPipelineBarrier(commands, earlier, later, 0, 1, [memory], 0, None, 0, None)
 
 
 def names() -> list[str]:

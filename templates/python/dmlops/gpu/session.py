@@ -11,7 +11,7 @@ until the recording is gone, since a replay reads and writes it again.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,12 +29,14 @@ from ..tensor import TensorDesc
 from ..tensor_rules import check_structure, check_values, is_sound
 from ..value import WRONG_TYPE
 from ..violation import Violation
-from . import by_member, checked_description, compiled, planned, shared_buffers
-from .device import Device, barrier, clear
+from . import by_member, checked_description, prepared, shared_buffers
+from .commands import barrier, clear
+from .device import Device
 from .errors import Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
+from .programs import Program
 from .resources import Binding, BoundPipeline, Buffer
-from .work import Dispatch, Work, tensor_names
+from .work import Dispatch
 
 _SMALLEST_CLASS = 256
 _CLASSES_PER_OCTAVE = 4
@@ -142,17 +144,16 @@ class Session:
         """
         checked_description(desc)
         arrays = checked(desc, inputs, self._bound)
-        work = planned(desc, self._device.capabilities)
-        if not work.dispatches:  # every output is absent
+        program = prepared(desc, self._device)
+        if not program.compiled:  # every output is absent
             return {}
-        programs = compiled(desc, work, self._device)
-        given = {name: _entry(arrays, name) for name, _ in tensor_names(desc, "input")}
-        outputs = dict(tensor_names(desc, "output"))
+        given = {name: _entry(arrays, name) for name in program.inputs}
         shared = {} if in_place is None else shared_buffers(desc, in_place)
-        _check_shared(desc, given, shared, work.cleared)
+        _check_shared(desc, program, given, shared)
         with self._turn():
-            made = self._record(desc, work, programs, given, shared)
-            return by_member(desc, {name: self._handle(made[name], outputs[name]) for name in outputs})
+            made = self._record(program, given, shared)
+            outputs = program.outputs.items()
+            return by_member(desc, {name: self._handle(made[name], tensor) for name, tensor in outputs})
 
     def submit(self) -> Recording:
         """Runs what has been recorded since the last submission, waits for it, and gives it for replays.
@@ -225,17 +226,10 @@ class Session:
         return handle
 
     def _record(
-        self,
-        desc: Description,
-        work: Work,
-        programs: Sequence[tuple[bytes, Dispatch]],
-        given: Mapping[str, Array],
-        shared: Mapping[str, str],
+        self, program: Program, given: Mapping[str, Array], shared: Mapping[str, str]
     ) -> dict[str, _Memory]:
-        """Adds the operator to what is pending; the memory of its outputs by name."""
-        tensors = {**dict(tensor_names(desc, "input")), **dict(tensor_names(desc, "output"))}
-        sizes = {name: buffer_size(tensor) for name, tensor in tensors.items()} | dict(work.scratch)
-        self._device.check_sizes(sizes.values())
+        """Adds the operator to what is pending; the memory of its buffers by name."""
+        sizes = program.sizes
         memories = {name: handle._memory for name, handle in given.items()}
         memories |= {name: memories[source] for name, source in shared.items()}
         taken: list[_Memory] = []
@@ -251,10 +245,10 @@ class Session:
         written = {id(memories[name]) for name in sizes if name not in given}
         used = {id(memory) for memory in memories.values()}
         waits = self._pending.waits(used - written, written)
-        self._pending.operators.append(_Operator(programs, places, work.cleared, waits))
+        self._pending.operators.append(_Operator(program, places, waits))
         for memory in memories.values():
             self._pending.hold(memory)
-        for name in work.scratch:
+        for name in program.work.scratch:
             self._settle(memories[name])
         return memories
 
@@ -350,11 +344,10 @@ class _Memory:
 
 @dataclass(frozen=True)
 class _Operator:
-    """Compiled dispatches of an operator and the buffers that they name; `waits`: a barrier comes first."""
+    """The program of an operator and the buffers that it names; `waits`: a barrier comes first."""
 
-    programs: Sequence[tuple[bytes, Dispatch]]
+    program: Program
     places: Mapping[str, Binding]
-    cleared: Iterable[str]
     waits: bool
 
 
@@ -401,7 +394,7 @@ class _Sealed:
             raise
 
     def _prepare(self, device: Device, operators: Sequence[_Operator]) -> Any:
-        constants = [dispatch.constants for one in operators for _, dispatch in one.programs]
+        constants = [dispatch.constants for one in operators for _, dispatch in one.program.compiled]
         *offsets, end = device.layout(list(map(len, constants)))
         content = bytearray(end)
         for at, data in zip(offsets, constants, strict=True):
@@ -416,17 +409,18 @@ class _Sealed:
             pipeline = device.pipeline(code, len(dispatch.buffers))
             return self._resources.enter_context(pipeline.bind(bindings))
 
-        pipelines = [[bound(one, *program) for program in one.programs] for one in operators]
+        pipelines = [[bound(one, *compiled) for compiled in one.program.compiled] for one in operators]
 
         def record(commands: Any) -> None:
             for one, own in zip(operators, pipelines, strict=True):
                 if one.waits:
                     barrier(commands)
-                for name in one.cleared:
+                cleared = one.program.work.cleared
+                for name in cleared:
                     clear(commands, one.places[name])
-                if one.cleared:
+                if cleared:
                     barrier(commands)
-                for (_, dispatch), pipeline in zip(one.programs, own, strict=True):
+                for (_, dispatch), pipeline in zip(one.program.compiled, own, strict=True):
                     if dispatch.waits:
                         barrier(commands)
                     pipeline.record(commands, (*dispatch.groups, 1))
@@ -465,14 +459,14 @@ def _entry(arrays: Mapping[str, Any], name: str) -> Array:
 
 
 def _check_shared(
-    desc: Description, given: Mapping[str, Array], shared: Mapping[str, str], cleared: Iterable[str]
+    desc: Description, program: Program, given: Mapping[str, Array], shared: Mapping[str, str]
 ) -> None:
     """Raises where an output cannot take over the memory of an input, as another use of it goes on."""
-    inputs = dict(tensor_names(desc, "input"))
+    inputs = program.inputs
     for output, source in shared.items():
-        if output in cleared:
+        if output in program.work.cleared:
             raise Unsupported(f"{desc.OPERATOR} starts from an {output} of zeros, so it cannot run in place")
-        if given[source].tensor.size_in_bytes < dict(tensor_names(desc, "output"))[output].size_in_bytes:
+        if given[source].tensor.size_in_bytes < program.outputs[output].size_in_bytes:
             raise ValueError(f"{output} has more bytes than the array bound to {source}")
         for name, handle in given.items():
             if handle._memory is not given[source]._memory or name == source:

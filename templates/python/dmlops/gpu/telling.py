@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -89,6 +89,8 @@ def plan(out: Planning, computation: Any) -> None:
 
 get_hints = cache(get_type_hints)
 
+_Record = TypeVar("_Record", bound=tuple[Any, ...])
+
 
 @cache
 def _places(operator: str) -> dict[str, int]:
@@ -101,30 +103,35 @@ def _type(data_type: TensorDataType) -> tuple[int, bool, bool]:
     return data_type.bits, data_type.kind == "float", data_type.kind == "signed"
 
 
-def _tensor(
-    desc: Description,
+@cache
+def _absent(
+    operator: str,
     name: str,
     macro: str,
-    tensor: TensorDesc | None,
     entry: int = 0,
     as_bits: bool = False,
     is_limited: bool = False,
     is_held: bool = False,
 ) -> Tensor:
-    """A tensor of a member; one that is absent is of whole words, and has no dimensions."""
-    place = _places(desc.OPERATOR)[name]
-    buffer, is_output = Buffer(place, entry), desc.MEMBERS[place].role == "output"
+    """A tensor of a member that is not there: of whole words, without dimensions."""
+    place = _places(operator)[name]
+    buffer, is_output = Buffer(place, entry), described(operator).MEMBERS[place].role == "output"
+    return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
+
+
+def _tensor(absent: Tensor, tensor: TensorDesc | None) -> Tensor:
+    """What is told of a tensor, in place of what is told where it is absent."""
     if tensor is None:
-        return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
+        return absent
     return Tensor(
-        macro,
-        buffer,
+        absent.macro,
+        absent.buffer,
         True,
         *_type(tensor.DataType),
-        as_bits,
-        is_limited,
-        is_output,
-        is_held,
+        absent.as_bits,
+        absent.is_limited,
+        absent.is_output,
+        absent.is_held,
         tensor.Sizes,
         tensor.element_strides,
     )
@@ -140,7 +147,7 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
         value = getattr(computation, name)
     if type_ is Tensor:
         desc = computation.desc
-        return _tensor(desc, value, _macros(desc.OPERATOR)[value], getattr(desc, value))
+        return _tensor(_absent(desc.OPERATOR, value, _macros(desc.OPERATOR)[value]), getattr(desc, value))
     return value
 
 
@@ -191,7 +198,10 @@ def gather(computation: MapComputation) -> Gather:
     names = (result.tensor, indices, computation.output)
     macros = (*computation.shader.inputs.values(), computation.shader.output)
     tensors = [getattr(desc, name) for name in names]
-    source, looked, target = (_tensor(desc, *one) for one in zip(names, macros, tensors, strict=True))
+    source, looked, target = (
+        _tensor(_absent(desc.OPERATOR, name, macro), tensor)
+        for name, macro, tensor in zip(names, macros, tensors, strict=True)
+    )
     read, index, written = (tensor.size_in_bytes for tensor in tensors)
     return Gather(source, looked, target, read, index, written, moved)
 
@@ -233,7 +243,8 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         if isinstance(tensor, tuple):
             entry = int(place.rstrip("]")) if place else number
             tensor = tensor[entry] if entry < len(tensor) else None
-        return _tensor(desc, member, macro, tensor, entry, member in as_bits, name in shader.limited)
+        flags = member in as_bits, name in shader.limited
+        return _tensor(_absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
 
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
@@ -331,10 +342,12 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
 
     def bound(name: str, macro: str) -> Tensor:
         member, _, place = name.partition("[")
-        is_array = isinstance(getattr(desc, member), tuple)
-        entry = int(place.rstrip("]")) if place else number if is_array else 0
+        tensor = getattr(desc, member)
+        entry = int(place.rstrip("]")) if place else number if isinstance(tensor, tuple) else 0
+        if isinstance(tensor, tuple):
+            tensor = tensor[entry] if entry < len(tensor) else None
         flags = name in shader.bits, name in shader.limited, name in shader.held
-        return _tensor(desc, member, macro, evaluation.tensor(name), entry, *flags)
+        return _tensor(_absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
 
     told: Definition = _record(Definition, known, "told")._replace(
         is_double=evaluation.real is np.float64,
@@ -363,12 +376,24 @@ def _record(record: Any, known: Mapping[str, Any], path: str) -> Any:
     """What the evaluation knows of a record's fields, by the path to it; nothing where it does not."""
     return record(
         *(
-            _record(type_, known, f"{path}.{name}")
-            if _is_record(type_)
-            else known.get(f"{path}.{name}", 0 if type_ in (int, bool) else ())
-            for name, type_ in get_hints(record).items()
+            _record(inner, known, name) if inner is not None and first in known else known.get(name, nothing)
+            for name, inner, first, nothing in _fields(record, path)
         )
     )
+
+
+@cache
+def _fields(record: Any, path: str) -> tuple[tuple[str, Any, str, Any], ...]:
+    """Of each field of a record: its path, the record that it is, the path to the first field of that, which
+    the evaluation knows if it knows any, and what it is where nothing is known."""
+    found = []
+    for name, type_ in get_hints(record).items():
+        own = f"{path}.{name}"
+        if _is_record(type_):
+            found.append((own, type_, f"{own}.{type_._fields[0]}", _record(type_, {}, own)))
+        else:
+            found.append((own, None, "", 0 if type_ in (int, bool) else ()))
+    return tuple(found)
 
 
 def _is_record(type_: Any) -> bool:

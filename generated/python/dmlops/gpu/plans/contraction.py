@@ -24,6 +24,7 @@ from .definition import (
     Lists,
     Window,
     eight,
+    padded,
     plan_definition,
     space_of,
     tell_known,
@@ -155,7 +156,7 @@ class ContractionParams(NamedTuple):
 
 def is_read(places: Sizes, axis: int) -> bool:
     """Whether a factor is read at the coordinate of that dimension."""
-    return any(place == axis for place in places)
+    return axis in places
 
 
 def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
@@ -188,19 +189,26 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
             vector = gcd(vector, other)
     if not is_along:
         vector = gcd(vector, step)
-    while len(steps) < 8:
-        steps.append(0)
-    return Side(steps, step, 0, is_along, vector)
+    return Side(padded(steps), step, 0, is_along, vector)
 
 
-def side_by_side(output: Tensor, row_axis: int) -> int:
-    """How many elements lie side by side in the output, as loops over its last dimensions reach them."""
-    run = 1
+def merged_last(output: Tensor, row_axis: int) -> int:
+    """How many of the last dimensions lie side by side in the output, behind that of rows."""
+    run, count = 1, 0
     for place in range(len(output.sizes)):
         axis = len(output.sizes) - 1 - place
         if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
             break
         run *= output.sizes[axis]
+        count += 1
+    return count
+
+
+def side_by_side(output: Tensor, row_axis: int) -> int:
+    """How many elements lie side by side in the output, as loops over its last dimensions reach them."""
+    run = 1
+    for size in output.sizes[len(output.sizes) - merged_last(output, row_axis) :]:
+        run *= size
     return run
 
 
@@ -208,14 +216,11 @@ def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
     """The sizes of the output, or of its largest phase, 1 along some dimensions."""
     sizes: Eight = []
     for axis, size in enumerate(output.sizes):
-        is_one = any(axis == one for one in ones)
-        own = 1 if is_one else size
+        own = 1 if is_read(ones, axis) else size
         for d, divisor in enumerate(window.right_divisors):
             own = ceil_div(own, divisor) if axis == window.axes[d] else own
         sizes.append(own)
-    while len(sizes) < 8:
-        sizes.append(0)
-    return sizes
+    return padded(sizes)
 
 
 def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
@@ -386,10 +391,7 @@ def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
 
 def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
     """Steps along the dimensions of the output, of which a factor has one."""
-    steps: Eight = [stride if d == axis else 0 for d in range(len(output.sizes))]
-    while len(steps) < 8:
-        steps.append(0)
-    return steps
+    return padded([stride if d == axis else 0 for d in range(len(output.sizes))])
 
 
 def first_of(window: Window, tensor: Tensor) -> int:
@@ -400,9 +402,15 @@ def first_of(window: Window, tensor: Tensor) -> int:
     return first
 
 
-def window_words(out: Planning, window: Window, left: Tensor, right: Tensor) -> Annotated[list[int], 96]:
+def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> Annotated[list[int], 96]:
     """The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides,
-    divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase."""
+    divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase.
+    None where there is no window."""
+    window, contracted = told.factors.window, shader.contracted
+    left, right = told.tensors[contracted.left], told.tensors[contracted.right]
+    words: Annotated[list[int], 96] = []
+    if len(window.sizes) == 0:
+        return words
     behind = len(right.sizes) - len(window.sizes)
     steps: Eight = []
     taps: Eight = []
@@ -426,10 +434,8 @@ def window_words(out: Planning, window: Window, left: Tensor, right: Tensor) -> 
         periods,
         left_steps,
     ]
-    words: Annotated[list[int], 96] = []
     for entries in lists:
-        for word in eight(out, entries):
-            words.append(word)
+        words.extend(eight(out, entries))
     return words
 
 
@@ -506,17 +512,20 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) 
 
     number = shader.contracted.number
     first = first_of(window, told.tensors[shader.contracted.left]) if is_windowed else 0
+    places = window_words(out, told, shader)
     factors = found
     if is_ordered:
-        dispatch_contraction(out, told, shader, found, first, share, known, number + ORDERING, left_words)
+        dispatch_contraction(
+            out, told, shader, found, first, share, places, known, number + ORDERING, left_words
+        )
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)
         factors = with_left(found, Side(steps, pitch, times(found.depth, pitch), False, 4))
         first = part_words
     threads = split.down * split.across * found.count * split.parts * threads_of(share.tile)
-    dispatch_contraction(out, told, shader, factors, first, share, known, number, threads)
+    dispatch_contraction(out, told, shader, factors, first, share, places, known, number, threads)
     if split.parts > 1:
-        dispatch_contraction(out, told, shader, factors, first, share, known, number + 1, whole)
+        dispatch_contraction(out, told, shader, factors, first, share, places, known, number + 1, whole)
 
 
 def define_matrices(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
@@ -559,6 +568,7 @@ def dispatch_contraction(
     found: Matrices,
     first: int,
     share: Share,
+    window: Annotated[list[int], 96],
     known: Known,
     number: int,
     threads: int,
@@ -579,28 +589,25 @@ def dispatch_contraction(
     if is_tiled_pass and is_windowed:
         out.define("ORDERED", int(is_ordered))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
-    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    params = contraction_params(told, shader, found, first, split, window, known, groups)
     out.dispatch(params, groups, is_ordered or number == contracted.number + 1)
 
 
 def contraction_params(
-    out: Planning,
     told: Definition,
     shader: DefinitionShader,
     found: Matrices,
     first: int,
     split: Split,
+    window: Annotated[list[int], 96],
     known: Known,
     groups: Groups,
 ) -> ContractionParams:
     """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
     contracted, factors = shader.contracted, told.factors
-    window: Annotated[list[int], 96] = []
     tap: Words = []
     if len(factors.window.sizes) > 0:
-        left, right = told.tensors[contracted.left], told.tensors[contracted.right]
-        window = window_words(out, factors.window, left, right)
-        step = tap_step(factors.window, left).step
+        step = tap_step(factors.window, told.tensors[contracted.left]).step
         tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
         tap.append(found.left.matrix % 2**32)
     return ContractionParams(
@@ -610,7 +617,7 @@ def contraction_params(
         window,
         known.lists,
         known.activations,
-        len(told.tensors[contracted.output].sizes),
+        len(told.tensors[shader.contracted.output].sizes),
         found.count,
         found.rows,
         found.columns,

@@ -90,7 +90,7 @@ class Planning:
 
     def write(self, buffer: Buffer) -> None:
         """The next resource of the next dispatch, which writes it."""
-        self._buffers.append(self.places.get(buffer, buffer))
+        self._buffers.append(self.places.get(buffer, buffer) if self.places else buffer)
 
     def bind(self, resources: NamedTuple) -> None:
         """All resources of the next dispatch, in the order of their declaration: read ones, then written."""

@@ -256,34 +256,44 @@ def counted(out: Planning, value: int) -> int:
     count to less."""
     if not -(2**31) <= value < 2**32:
         out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
-    return min(value, 2**31 - 1) % 2**32
+    return value % 2**32 if value < 2**31 else 2**31 - 1
 
 
 def eight(out: Planning, entries: Sizes) -> Eight:
-    """The words of a list."""
-    words: Eight = [counted(out, entry) for entry in entries]
-    while len(words) < 8:
-        words.append(0)
+    """The words of a list of integers."""
+    return padded([counted(out, entry) for entry in entries])
+
+
+def padded(entries: Sizes) -> Eight:
+    """Words, with zeros up to eight."""
+    words: Eight = []
+    words.extend(entries)
+    words.extend([0] * (8 - len(entries)))
     return words
 
 
-def is_needed(told: Definition, one: Pass, wanted: int) -> bool:
-    """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
-    if one.writes & wanted != 0:
-        return True
+def present(told: Definition) -> int:
+    """The tensors that are there, as bits."""
+    found = 0
     for place, tensor in enumerate(told.tensors):
-        if one.outputs >> place & 1 == 1 and tensor.is_present:
-            return True
-    return False
+        if tensor.is_present:
+            found = found | 1 << place
+    return found
+
+
+def is_needed(one: Pass, there: int, wanted: int) -> bool:
+    """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
+    return one.writes & wanted != 0 or one.outputs & there != 0
 
 
 def needed(told: Definition, shader: DefinitionShader) -> int:
     """The intermediate tensors that lead to outputs, and those written with them, as bits."""
+    there = present(told)
     wanted, before = 0, -1
     while before != wanted:  # recurrences read in circles; bits only ever join
         before = wanted
         for one in shader.passes:
-            if is_needed(told, one, wanted):
+            if is_needed(one, there, wanted):
                 wanted = wanted | one.reads | one.writes
     return wanted
 
@@ -348,15 +358,8 @@ def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
             out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
         out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
         out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
-        end = len(lists) + 8
-        for size in tensor.sizes:
-            lists.append(size)
-        while len(lists) < end:
-            lists.append(0)
-        for stride in tensor.strides:
-            lists.append(stride % 2**32)
-        while len(lists) < end + 8:
-            lists.append(0)
+        lists.extend(padded(tensor.sizes))
+        lists.extend(padded([stride % 2**32 for stride in tensor.strides]))
         bind(out, tensor, tensor.buffer if tensor.is_present else stand_in)
         if tensor.is_present and tensor.is_held:
             out.hold(tensor.buffer)
@@ -391,20 +394,19 @@ def tell_known(
     define_type(out, "REAL", 64 if told.is_double else 32, True, True)
     lists = tell_tensors(out, told, stand_in)
     for place, kept in enumerate(shader.kept):
-        sizes: Annotated[list[int], 8] = []
+        sizes: Eight = []
         if wanted >> place & 1 == 1:
-            for size in told.kept_sizes[place]:
-                sizes.append(size)
+            sizes.extend(told.kept_sizes[place])
         out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
-        for size in eight(out, sizes):
-            lists.append(size)
+        lists.extend(eight(out, sizes))
     for place, bound in enumerate(told.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(told.lists):
         out.define(f"{shader.lists[place]}_LENGTH", len(listed.entries))
-        for item in range(8):
-            entry = listed.entries[item] if item < len(listed.entries) else 0
-            lists.append(entry if listed.is_float else counted(out, entry))
+        if listed.is_float:
+            lists.extend(padded(listed.entries))
+        else:
+            lists.extend(eight(out, listed.entries))
     fused = tell_activations(out, told, shader)
     if shader.is_fused:
         out.define("ACTIVATION_COUNT", len(fused.words) // 4)
@@ -417,12 +419,11 @@ def tell_known(
 
 def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:
     """The pass of sums that writes what a pass does, by its place among them, or NONE."""
-    if one.writes_kept:
-        sizes = at_once(told.kept_sizes[one.target], one.is_along)
-        for place, sums in enumerate(shader.sums):
-            applies = told.sums[place] == 1 and sums.writes | wanted == wanted
-            is_same = applies and sums.writes & one.writes != 0
-            if is_same and is_worth_sharing(sums, told.tensors, told.kept_sizes, sizes):
+    for place, sums in enumerate(shader.sums):
+        applies = told.sums[place] == 1 and sums.writes | wanted == wanted
+        if applies and sums.writes & one.writes != 0:
+            sizes = at_once(told.kept_sizes[one.target], one.is_along)
+            if is_worth_sharing(sums, told.tensors, told.kept_sizes, sizes):
                 return place
     return NONE
 
@@ -430,9 +431,9 @@ def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: i
 def with_sums(told: Definition, shader: DefinitionShader, wanted: int) -> Passes:
     """The passes that lead to outputs, those of sums in place of what they replace, one or several."""
     passes: Passes = []
-    written = 0
+    there, written = present(told), 0
     for one in shader.passes:
-        if is_needed(told, one, wanted):
+        if is_needed(one, there, wanted):
             place = in_place_of(told, shader, one, wanted)
             if place == NONE:
                 passes.append(one)

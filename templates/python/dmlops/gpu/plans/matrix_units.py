@@ -8,7 +8,7 @@ its right factor from the places of the window; the weights are put in order fir
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .contraction import (
@@ -24,8 +24,10 @@ from .contraction import (
     first_of,
     is_bordered,
     matrices_of,
+    merged_last,
     plan_contraction,
     stored_at_once,
+    window_words,
     with_left,
 )
 from .definition import MAX_COUNT, NONE, Definition, DefinitionShader, Known, space_of, tell_known
@@ -119,18 +121,6 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     return UnitTile(128, 256, 32, 32, 64, 1)
 
 
-def merged_last(output: Tensor, row_axis: int) -> int:
-    """How many of the last dimensions lie side by side in the output, behind that of rows."""
-    run, count = 1, 0
-    for place in range(len(output.sizes)):
-        axis = len(output.sizes) - 1 - place
-        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
-            break
-        run *= output.sizes[axis]
-        count += 1
-    return count
-
-
 def tiles_of(found: Matrices, rows: int, columns: int) -> int:
     """How many tiles of that size there are."""
     return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
@@ -209,9 +199,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
+    places = window_words(out, told, shader)
     factors = found
     if is_ordered:
-        dispatch_single(out, told, shader, found, first, split, known, number + 2, in_order(found))
+        dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
         first = 2 * part_words
         left = Halves(True, 8)
         factors = ordered(found, output)
@@ -227,10 +218,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
-    params = contraction_params(out, told, shader, factors, first, split, known, groups)
+    params = contraction_params(told, shader, factors, first, split, places, known, groups)
     out.dispatch(params, groups, is_ordered)
     if split.parts > 1:
-        dispatch_single(out, told, shader, found, first, split, known, number + 1, whole)
+        dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
@@ -262,6 +253,7 @@ def dispatch_single(
     found: Matrices,
     first: int,
     split: Split,
+    window: Annotated[list[int], 96],
     known: Known,
     number: int,
     threads: int,
@@ -273,5 +265,5 @@ def dispatch_single(
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", 1)
-    params = contraction_params(out, told, shader, found, first, split, known, groups)
+    params = contraction_params(told, shader, found, first, split, window, known, groups)
     out.dispatch(params, groups, number == shader.contracted.number + 1)

@@ -19,6 +19,7 @@ from .definition import (
     Lists,
     Sliding,
     eight,
+    padded,
     plan_definition,
     space_of,
     tell_known,
@@ -207,8 +208,6 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
         stride = weights.strides[len(weights.strides) - len(window.sizes) + d]
         first += place * stride
         steps.append((window.left_taps[d] - place) * stride % 2**32)
-    while len(steps) < 8:
-        steps.append(0)
     groups, counts_rows = max(window.groups, 1), row_dimension(told.factors, output)
     rows = output.sizes[told.factors.left[counts_rows]] // groups
     words: Words = [told.factors.depth, tensor.strides[1], max(rows, 1)]
@@ -216,7 +215,7 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
     words.append(weights.strides[counts_rows])
     words.append(weights.strides[1 - counts_rows])
     words.append(weights.sizes[0] // groups * weights.strides[0])
-    return Weights(steps, words)
+    return Weights(padded(steps), words)
 
 
 def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
@@ -229,9 +228,7 @@ def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
             if place == d and size > 1:
                 step += tensor.strides[number]
         steps.append(step)
-    while len(steps) < 8:
-        steps.append(0)
-    return steps
+    return padded(steps)
 
 
 def frame_words(out: Planning, frame: Frame) -> Annotated[list[int], 32]:
@@ -241,23 +238,19 @@ def frame_words(out: Planning, frame: Frame) -> Annotated[list[int], 32]:
     words: Annotated[list[int], 32] = []
     lists: Annotated[list[Sizes], 4] = [frame.first, steps, taps, frame.limits]
     for entries in lists:
-        for word in eight(out, entries):
-            words.append(word)
+        words.extend(eight(out, entries))
     return words
 
 
 def window_constants(out: Planning, sliding: Sliding, tensor: Tensor) -> Annotated[list[int], 64]:
     """The constants of a window on a tensor: sizes, frame, strides."""
     words: Annotated[list[int], 64] = []
-    for word in eight(out, sliding.sizes):
-        words.append(word)
-    for word in frame_words(out, sliding.window):
-        words.append(word)
+    words.extend(eight(out, sliding.sizes))
+    words.extend(frame_words(out, sliding.window))
     strides: Eight = [
         stride for d, stride in enumerate(tensor.strides) if d >= len(tensor.strides) - len(sliding.sizes)
     ]
-    for word in eight(out, strides):
-        words.append(word)
+    words.extend(eight(out, strides))
     return words
 
 

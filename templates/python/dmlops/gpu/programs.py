@@ -1,0 +1,79 @@
+"""What descriptions come to on a device, which keeps it for the next calls: plans and byte code."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+
+from ..description import Description
+from ..enums import ENUMS
+from ..registry import INTEGERS
+from ..registry import operator as described
+from ..tensor import TensorDesc
+from .work import Dispatch, Work
+
+MOST_DISPATCHES = 4096  # remembered: a recurrence has thousands, of some kilobytes each
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """All that is the same in each call: the work of a description, each dispatch with its byte code.
+
+    `inputs` and `outputs` are the tensors that are there, by the names of their buffers; `sizes` has the
+    bytes of all buffers, scratch included.
+    """
+
+    work: Work
+    compiled: tuple[tuple[bytes, Dispatch], ...]
+    inputs: Mapping[str, TensorDesc]
+    outputs: Mapping[str, TensorDesc]
+    sizes: Mapping[str, int]
+
+
+class Programs:
+    """Programs by description: those of the latest calls, with no more than `MOST_DISPATCHES` together."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[Hashable, Program] = OrderedDict()
+        self._dispatches = 0
+        self._lock = Lock()
+
+    def get(self, desc: Description) -> Program | None:
+        """The program of a description, if it is remembered."""
+        key = _key(desc)
+        with self._lock:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+            return found
+
+    def keep(self, desc: Description, program: Program) -> None:
+        """Remembers a program, unless it is too large, and forgets those that were called longest ago."""
+        key, weight = _key(desc), _weight(program)
+        if weight > MOST_DISPATCHES:
+            return
+        with self._lock:
+            if key not in self._found:  # another thread may have made the same
+                self._found[key] = program
+                self._dispatches += weight
+            while self._dispatches > MOST_DISPATCHES:
+                self._dispatches -= _weight(self._found.popitem(last=False)[1])
+
+
+def _weight(program: Program) -> int:
+    return max(len(program.compiled), 1)  # one without dispatches takes room, too
+
+
+def _key(desc: Description) -> Hashable:
+    """What tells descriptions apart: equal ones may differ in the sign of a zero, which their text shows."""
+    return desc, *(repr(getattr(desc, name)) for name in _with_floats(desc.OPERATOR))
+
+
+@cache
+def _with_floats(operator: str) -> tuple[str, ...]:
+    """The members of an operator that may be floats or hold some."""
+    exact = {"tensor", *INTEGERS, *ENUMS}
+    return tuple(member.name for member in described(operator).MEMBERS if member.type not in exact)
