@@ -7120,7 +7120,7 @@ static inline int dmlops_sound(
     if ((int64_t)tensor->DimensionCount < 1) {
         return 0;
     }
-    if ((int64_t)tensor->DimensionCount > 8 /* DML_TENSOR_DIMENSION_COUNT_MAX1 */) {
+    if (0) {
         return 0;
     }
     /* DML-TENSOR-sizes */
@@ -28329,13 +28329,13 @@ DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 256, 1);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 128, 1);
     dmlops_out_define(planning, "", "TOTALS", (int64_t)told->totals);
     dmlops_out_define(planning, "", "STARTED", (int64_t)told->started);
     dmlops_out_define(planning, "", "GROUP_PER_LINE", (int64_t)told->is_grouped);
     dmlops_out_define(planning, "", "RANK", loops->count);
     dmlops_out_define(planning, "", "ITEMS", 4);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "NUM_THREADS", 128);
     dmlops_plan_Dimension_10 made_1 = dmlops_plan_dimensions(planning, loops);
     dmlops_plan_ScanParams params;
     params.count = count;
@@ -28365,14 +28365,15 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
     dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, told->axis);
     int64_t count = dmlops_plan_repeats(planning, &loops);
-    int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, 16384), 1), 1024);
+    int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, 8192), 1), 1024);
     int64_t segment = dmlops_plan_ceil_div(planning, length, segments);
     segments = dmlops_plan_ceil_div(planning, length, segment);
     if (segments == 1) {
         int side_by_side = (count >= 4096) && (loops.items[dmlops_item(planning, -1,
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
-        int is_grouped = (length > 64) && !side_by_side;
+        int is_alone = length <= ((count < 256) ? 4 : 64);
+        int is_grouped = !is_alone && !side_by_side;
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
         dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
