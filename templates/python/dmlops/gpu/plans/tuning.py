@@ -60,6 +60,23 @@ REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
 ROWS_PART = 4  # NVIDIA H200: 2 at 1.00, 8 at 1.00, 16 at 1.00
 "blocks of a row that a group works on where rows have no statistics"
 
+SUMS_LEAST_PRODUCTS = 4096  # not measured
+"products of what is written at once; with fewer, a thread for each element is as good"
+SUMS_FEW_THREADS = 128  # not measured
+"threads in a group whose threads have fewer than 8 columns"
+SUMS_MANY_THREADS = 256  # not measured
+"threads in any other"
+SUMS_ROWS = 4  # not measured
+"rows of a group, or so many times what a thread has"
+SUMS_GROUPS = 256  # not measured
+"groups that keep a GPU busy; with fewer, each has fewer rows"
+SUMS_OWN = 64  # not measured
+"sums of a thread, at most"
+SUMS_AHEAD = 32  # not measured
+"weights that a thread reads ahead, at most"
+SUMS_TILE = 5120  # not measured
+"words of factors in group memory, at most"
+
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.97, 512 at 0.52
 "threads in a group"
 SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37
