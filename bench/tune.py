@@ -54,7 +54,6 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     "ROWS_PART": (POWERS[1:5], ("batch norm 32x64x112x112 float32", "batch norm 32x512x14x14 float16")),
     "SCAN_THREADS": (POWERS[6:10], ("cumsum float32", "cumsum float16")),
     "SCAN_ITEMS": (POWERS[1:5], ("cumsum float32", "cumsum float16")),
-    "SCAN_SHORT_LINE": (POWERS[2:7], ("cumsum 64 float32", "cumsum 64 float16")),
     "TOP_K_ITEMS": (POWERS[3:7], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
     "TOP_K_LEAST_THREADS": (POWERS[5:9], ("top 16 of 4096 float32", "top 16 of 4096 float16")),
 }

@@ -58,3 +58,23 @@ def test_reductions_of_nothing_have_the_type_of_their_elements(tmp_path: Path) -
 def test_only_floats_are_quantized(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="float"):
         Variant(tmp_path, "CAST", section("quantize(at[0], OutputTensor)"))
+
+
+BESIDE = np.array([44, 7, 7, 7, 0, 200, 255], np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("int(ScaleTensor[at])", [44, 212, 0, 0, 0, 200, 255]),  # the low bits of 64
+        ("int(ScaleTensor[at]) if ScaleTensor[at] > 0 else ZeroPointTensor[at]", [44, 7, 0, 7, 0, 200, 255]),
+        ("int(ScaleTensor[at]) == ZeroPointTensor[at]", [0, 0, 0, 0, 1, 1, 0]),
+        ("ZeroPointTensor[at] > int(ScaleTensor[at])", [0, 1, 0, 1, 0, 0, 1]),
+    ],
+)
+def test_an_integer_has_64_bits_until_it_is_stored(value: str, expected: list[int], tmp_path: Path) -> None:
+    variant = Variant(tmp_path, "ELEMENT_WISE_QUANTIZE_LINEAR", section(value))
+    arrays = {"InputTensor": WIDE, "ScaleTensor": WIDE, "ZeroPointTensor": BESIDE}
+    desc = described("ELEMENT_WISE_QUANTIZE_LINEAR", BESIDE, arrays)
+    for found in (variant.by_definition(desc, arrays), variant.by_schedule(desc, arrays)):
+        assert found["OutputTensor"].tolist() == expected

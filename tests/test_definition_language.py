@@ -23,6 +23,8 @@ SPLIT = "operators/shape/split.yaml"
 GATHER = "operators/gather/gather_elements.yaml"
 BITS = "operators/logical/element_wise_bit_not.yaml"
 CLIP = "operators/elementwise/element_wise_clip.yaml"
+GRU = "operators/recurrent/gru.yaml"
+RECURRENT = "shared/definitions/recurrent.yaml"
 WINDOW = "shared/definitions/window.yaml"
 
 
@@ -78,6 +80,13 @@ SPOILS = [
     Spoil("bits of a number", BITS, "bit_not(InputTensor[at])", "bit_not(1)", "expression-type", "bit_not(1)"),
     Spoil("bits of a sum", BITS, "bit_not(InputTensor[at])", "InputTensor[at] | (InputTensor[at] + 1)", "expression-type", "InputTensor[at] | "),
     Spoil("part of a struct", CLIP, "ScaleBias.Bias)", "ScaleBias.Bais)", "unknown-name", "Bais)", "Bias"),
+    Spoil("shift of what may be a float", CLIP, "max(min(x, Max), Min)", "InputTensor[at] << InputTensor[at]", "expression-type", "InputTensor[at] <<"),
+    Spoil("function of rules", GEMM, "Alpha * sum", "(1 if power_of_two(K) else 0) * Alpha * sum", "expression-form", '"(1 if', "of rules"),
+    Spoil("own step", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[at[0], at[1], at[2], k]]", "recurrence", "Hidden[[at[0], ", "step"),
+    Spoil("own step in a shared name", RECURRENT, "T[[at[0] - 1] + at[1:]]", "T[[at[0] - 0] + at[1:]]", "recurrence", "T[[at[0] - 0", "Hidden", GRU),
+    Spoil("step of data", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[steps(at[2]), at[1], at[2], k]]", "recurrence", "Hidden[[steps"),
+    Spoil("below at the same step", GRU, "0 if at[0] == 0 or not running", "Hidden[at] if at[0] == 0 or not running", "recurrence", "Hidden[at] if", "Reset"),
+    Spoil("steps of a neighbour", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        begin", "Reset, its neighbour"),
     Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 

@@ -16,12 +16,6 @@ __all__ = ["device", "target"]
 RANDOM = np.random.default_rng(11)
 
 
-@pytest.fixture(autouse=True)
-def same_numbers_in_any_order() -> None:
-    """Each test draws the same numbers, whatever ran before it."""
-    RANDOM.bit_generator.state = np.random.default_rng(11).bit_generator.state
-
-
 def random(*sizes: int, type_: Any = np.float32) -> np.ndarray:
     return RANDOM.standard_normal(sizes).astype(type_)
 

@@ -210,7 +210,7 @@ int FloorQuotient(int a, int b)
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest < 0) != (divisor < 0) ? cut - 1 : cut;
+    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
@@ -218,7 +218,7 @@ int64_t FloorQuotient(int64_t a, int64_t b)
     const int64_t divisor = b == 0 ? (int64_t)1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest < 0) != (divisor < 0) ? cut - 1 : cut;
+    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
@@ -336,29 +336,15 @@ uint Bits(float x)
     return asuint(x);
 }
 
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
 // Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
-
 // A number in the second argument's type. Floats are cut toward 0; what the integer type cannot hold becomes its
 // nearest limit, and NaN 0.
 float Convert(float x, float type) { return (float)x; }
-double Convert(float x, double type) { return (double)x; }
 
 int Convert(float x, int type)
 {
@@ -375,26 +361,11 @@ int64_t Convert(float x, int64_t type)
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
 }
 
-float Convert(double x, float type) { return (float)x; }
-double Convert(double x, double type) { return (double)x; }
-
-int Convert(double x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0L ? 2147483647 : x <= -2147483648.0L ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(double x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x;
-}
-
 float Convert(int x, float type) { return (float)x; }
-double Convert(int x, double type) { return (double)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(uint x, float type) { return (float)x; }
-double Convert(uint x, double type) { return (double)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
@@ -403,27 +374,12 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
-
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
-}
+// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
+// float lacks are cut off, and the last one that remains tells whether any of them was set.
+float RoundingOnce(float x, uint bits) { return x; }
+int RoundingOnce(int x, uint bits) { return x; }
+uint RoundingOnce(uint x, uint bits) { return x; }
+int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
@@ -435,28 +391,16 @@ float AtanhTail(float z)
     return p;
 }
 
-double AtanhTail(double z)
+// The number with this bit pattern.
+float FromBits(uint bits)
 {
-    double p = 0.06002323929555178L;
-    p = p * z + 0.0583646763384448L;
-    p = p * z + 0.06668205245307801L;
-    p = p * z + 0.07692277221948941L;
-    p = p * z + 0.09090909453005394L;
-    p = p * z + 0.11111111108622264L;
-    p = p * z + 0.14285714285723158L;
-    p = p * z + 0.19999999999999987L;
-    return p;
+    return asfloat(bits);
 }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
-}
-
-double CopySign(double magnitude, double sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffffffffffull) | (Bits(sign) & 0x8000000000000000ull));
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
@@ -472,31 +416,10 @@ float ExpTail(float x)
     return p * x * x;
 }
 
-double ExpTail(double x)
-{
-    double p = 2.087532630839128e-09L;
-    p = p * x + 2.5109272016600348e-08L;
-    p = p * x + 2.755740349209141e-07L;
-    p = p * x + 2.7557243600914927e-06L;
-    p = p * x + 2.4801587170549516e-05L;
-    p = p * x + 0.0001984126988666018L;
-    p = p * x + 0.0013888888888963888L;
-    p = p * x + 0.00833333333332145L;
-    p = p * x + 0.041666666666666505L;
-    p = p * x + 0.16666666666666677L;
-    p = p * x + 0.5L;
-    return p * x * x;
-}
-
 // Infinity with the sign of the argument.
 float Infinity(float sign)
 {
     return CopySign(FromBits(0x7f800000u), sign);
-}
-
-double Infinity(double sign)
-{
-    return CopySign(FromBits(0x7ff0000000000000ull), sign);
 }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
@@ -506,14 +429,6 @@ float ScaleByPowerOfTwo(float x, int exponent)
     const int first = exponent >> 1;
     precise float scaled = x * FromBits((uint)(127 + first) << 23);
     scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-double ScaleByPowerOfTwo(double x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise double scaled = x * FromBits((uint64_t)(1023 + first) << 52);
-    scaled = scaled * FromBits((uint64_t)(1023 + exponent - first) << 52);
     return scaled;
 }
 
@@ -538,34 +453,16 @@ float ExpOfSum(float high, float low)
     return ScaleByPowerOfTwo(result, (int)k);
 }
 
-double ExpOfSum(double high, double low)
-{
-    if (IsNan(high))
-        return high;
-    if (high > 710.0L)
-        return Infinity(1.0L);
-    if (high < -746.0L)
-        return 0.0L;
-    // Added to a small number, 1.5 * 2^52 rounds it to an integer in the lowest bits.
-    precise double shifted = high * 1.4426950408889634L + 6755399441055744.0L;
-    precise double k = shifted - 6755399441055744.0L;
-    precise double a = high - k * 0.6931471805598903L;  // exact
-    precise double b = low - k * 5.497923018708371e-14L;
-    precise double r = a + b;
-    precise double rest = (a - r) + b;
-    precise double result = 1.0L + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
-}
-
 // Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-bool IsInfinity(double x)
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
 {
-    return (Bits(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
+    return FromBits(Bits(x) & 0x7fffffffu);
 }
 
 // x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
@@ -584,46 +481,16 @@ float NormalizeNearOne(float x, out int exponent)
     return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
 }
 
-double NormalizeNearOne(double x, out int exponent)
-{
-    uint64_t bits = Bits(x);
-    int shift = 0;
-    if (bits < 0x0010000000000000ull)
-    {
-        shift = (int)LeadingZeros(bits) - 11;
-        bits <<= shift;
-    }
-    const uint64_t rest = bits - 0x3fe6a09e667f3bcdull;
-    exponent = (int)(rest >> 52) - (rest > 0x7fffffffffffffffull ? 4096 : 0) - shift;
-    return FromBits((rest & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull);
-}
-
 // The NaN of a function outside its domain. The argument only chooses the type.
 float QuietNan(float x)
 {
     return FromBits(0x7fc00000u);
 }
 
-double QuietNan(double x)
-{
-    return FromBits(0x7ff8000000000000ull);
-}
-
 // x without its fraction, with its sign. Exact. On bits for double: DXC takes trunc(double) through float.
 float Trunc(float x)
 {
     return trunc(x);
-}
-
-double Trunc(double x)
-{
-    const uint64_t bits = Bits(x);
-    const int exponent = (int)((uint)(bits >> 52) & 0x7ff) - 1023;
-    if (exponent < 0)
-        return FromBits(bits & 0x8000000000000000ull);
-    if (exponent >= 52)
-        return x;
-    return FromBits(bits & ~(0x000fffffffffffffull >> exponent));
 }
 
 // a * b as a rounded product and its rounding error (Dekker 1971, "A floating-point technique for extending the
@@ -637,18 +504,6 @@ float TwoProduct(float a, float b, out float error)
     precise float bLow = b - bHigh;
     precise float product = a * b;
     precise float rest = ((aHigh * bHigh - product) + aHigh * bLow + aLow * bHigh) + aLow * bLow;
-    error = rest;
-    return product;
-}
-
-double TwoProduct(double a, double b, out double error)
-{
-    precise double aHigh = FromBits(Bits(a) & 0xfffffffff8000000ull);
-    precise double bHigh = FromBits(Bits(b) & 0xfffffffff8000000ull);
-    precise double aLow = a - aHigh;
-    precise double bLow = b - bHigh;
-    precise double product = a * b;
-    precise double rest = ((aHigh * bHigh - product) + aHigh * bLow + aLow * bHigh) + aLow * bLow;
     error = rest;
     return product;
 }
@@ -714,128 +569,6 @@ float Pow(float x, float y)
     precise float low = error + y * logLow;
     return CopySign(ExpOfSum(high, low), sign);
 }
-
-double Pow(double x, double y)
-{
-    if (y == 0.0L || x == 1.0L)
-        return 1.0L;
-    if (IsNan(x) || IsNan(y))
-        return QuietNan(x);
-
-    const double xMagnitude = Magnitude(x);
-    const bool isInteger = Trunc(y) == y;
-    const double halved = 0.5L * y;
-    const bool isOdd = isInteger && Trunc(halved) != halved;
-    const double sign = isOdd ? x : 1.0L;
-    if (xMagnitude == 0.0L || IsInfinity(x) || IsInfinity(y))
-    {
-        if (xMagnitude == 1.0L)
-            return 1.0L;
-        return (xMagnitude > 1.0L) == (y > 0.0L) ? Infinity(sign) : CopySign(0.0L, sign);
-    }
-    if (x < 0.0L && !isInteger)
-        return QuietNan(x);
-
-    // s = f / (2 + f) = sHigh + sLow, z = s^2
-    int exponent;
-    const double f = NormalizeNearOne(xMagnitude, exponent) - 1.0L;
-    precise double divisor = 2.0L + f;
-    precise double divisorLow = f - (divisor - 2.0L);
-    precise double sHigh = f / divisor;
-    double error;
-    precise double product = TwoProduct(sHigh, divisor, error);
-    precise double sLow = (((f - product) - error) - sHigh * divisorLow) / divisor;
-    precise double zHigh = TwoProduct(sHigh, sHigh, error);
-    precise double zLow = error + 2.0L * sHigh * sLow;
-
-    // ln(1 + f) = 2 s + s u, u = z w, w = 2/3 + 2 z AtanhTail(z)
-    precise double wRest = 2.0L * zHigh * AtanhTail(zHigh);
-    precise double wHigh = 0.6666666666666666L + wRest;
-    precise double wLow = (wRest - (wHigh - 0.6666666666666666L)) + 3.700743415417188e-17L;
-    precise double uHigh = TwoProduct(zHigh, wHigh, error);
-    precise double uLow = error + (zHigh * wLow + zLow * wHigh);
-    precise double tailHigh = TwoProduct(sHigh, uHigh, error);
-    precise double tailLow = error + (sHigh * uLow + sLow * uHigh);
-
-    // The logarithm of |x|, largest terms first: each sum keeps what it rounds off.
-    const double k = (double)exponent;
-    precise double whole = k * 0.6931471805598903L;  // exact
-    precise double head = 2.0L * sHigh;
-    precise double sum = whole + head;
-    precise double sumLow = head - (sum - whole);
-    precise double logHigh = sum + tailHigh;
-    precise double logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0L * sLow + tailLow
-        + k * 5.497923018708371e-14L;
-
-    // Where the product is infinite, so is the power, or it is 0, whatever the low part is.
-    precise double high = TwoProduct(y, logHigh, error);
-    precise double low = error + y * logLow;
-    return CopySign(ExpOfSum(high, low), sign);
-}
-
-// The integer nearest to x, the even one of two; with the sign of x. Exact. Adding and subtracting 2^52 leaves a double
-// no room for a fraction.
-double RoundEven(double x)
-{
-    const double magnitude = Magnitude(x);
-    if (!(magnitude < 4503599627370496.0L))
-        return x;
-    precise double rounded = magnitude + 4503599627370496.0L;
-    rounded = rounded - 4503599627370496.0L;
-    return CopySign(rounded, x);
-}
-
-// Powers of or with integers of 32 bits.
-
-// The exponent in two parts, each of which a float holds exactly
-float PowOfParts(float x, uint exponent, float sign)
-{
-    return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
-}
-
-float Pow(float x, uint y) { return PowOfParts(x, y, 1.0f); }
-float Pow(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
-
-// With high bits cut off
-uint Pow(uint x, uint y)
-{
-    uint result = 1;
-    for (; y != 0; y >>= 1)
-    {
-        result *= (y & 1) != 0 ? x : 1;
-        x *= x;
-    }
-    return result;
-}
-
-int Pow(int x, uint y) { return (int)Pow((uint)x, y); }
-
-// A negative exponent makes 1 / x^-y, cut toward 0.
-uint Pow(uint x, int y) { return y >= 0 ? Pow(x, (uint)y) : x == 1 ? 1 : 0; }
-
-int Pow(int x, int y)
-{
-    if (y >= 0)
-        return Pow(x, (uint)y);
-    return x == 1 || (x == -1 && (y & 1) == 0) ? 1 : x == -1 ? -1 : 0;
-}
-
-// The integer that double precision may have missed by rounding errors
-double WholeIfNear(double x)
-{
-    const double whole = RoundEven(x);
-    return Magnitude(x - whole) <= Magnitude(x) * 8.881784197001252e-16L ? whole : x;
-}
-
-int Pow(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
-uint Pow(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
-
-// What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
 // through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.

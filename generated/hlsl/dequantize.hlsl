@@ -107,14 +107,6 @@ float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
-// x - y of integers, exactly, then rounded to a float: its magnitude fits 32 bits
-float Difference(int x, int y, float type)
-{
-    return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x);
-}
-
-float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }
-
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
 // float lacks are cut off, and the last one that remains tells whether any of them was set.
 float RoundingOnce(float x, uint bits) { return x; }
@@ -207,25 +199,25 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (int d = 0; d < RANK; d++)
             offset1 += (uint)(at[d]) * dimensions[d].inputStride;
-        INPUT_VALUE chosen1;
+        OUTPUT_VALUE chosen1;
         if (QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */)
         {
             uint offset2 = 0;
             [unroll]
             for (int d = 0; d < RANK; d++)
                 offset2 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization1Stride;
-            chosen1 = Convert(RoundingOnce(LoadQuantization1(offset2), INPUT_BITS), (INPUT_VALUE)0);
+            chosen1 = Convert(RoundingOnce(LoadQuantization1(offset2), OUTPUT_BITS), (OUTPUT_VALUE)0);
         }
         else
         {
-            chosen1 = (INPUT_VALUE)0;
+            chosen1 = (OUTPUT_VALUE)0;
         }
-        const INPUT_VALUE zero = chosen1;
+        const OUTPUT_VALUE zero = chosen1;
         uint offset3 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
             offset3 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization0Stride;
-        values[inVector] = (OUTPUT_VALUE)Difference(LoadInput(offset1), zero, (OUTPUT_VALUE)0) * LoadQuantization0(offset3);
+        values[inVector] = (OUTPUT_VALUE)(Convert(RoundingOnce(LoadInput(offset1), OUTPUT_BITS), (OUTPUT_VALUE)0) - zero) * LoadQuantization0(offset3);
     }
     at[RANK - 1] = vectorStart;
     uint offset4 = 0;

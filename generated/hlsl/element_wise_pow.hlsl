@@ -566,7 +566,8 @@ double RoundEven(double x)
     return CopySign(rounded, x);
 }
 
-// Powers of or with integers of 32 bits.
+// x^y of any two types, in that of x: of integers cut toward 0, and exact where both are
+float Power(float x, float y) { return Pow(x, y); }
 
 // The exponent in two parts, each of which a float holds exactly
 float PowOfParts(float x, uint exponent, float sign)
@@ -574,11 +575,11 @@ float PowOfParts(float x, uint exponent, float sign)
     return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
 }
 
-float Pow(float x, uint y) { return PowOfParts(x, y, 1.0f); }
-float Pow(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
+float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
+float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
 
 // With high bits cut off
-uint Pow(uint x, uint y)
+uint Power(uint x, uint y)
 {
     uint result = 1;
     for (; y != 0; y >>= 1)
@@ -589,17 +590,12 @@ uint Pow(uint x, uint y)
     return result;
 }
 
-int Pow(int x, uint y) { return (int)Pow((uint)x, y); }
+int Power(int x, uint y) { return (int)Power((uint)x, y); }
 
 // A negative exponent makes 1 / x^-y, cut toward 0.
-uint Pow(uint x, int y) { return y >= 0 ? Pow(x, (uint)y) : x == 1 ? 1 : 0; }
-
-int Pow(int x, int y)
-{
-    if (y >= 0)
-        return Pow(x, (uint)y);
-    return x == 1 || (x == -1 && (y & 1) == 0) ? 1 : x == -1 ? -1 : 0;
-}
+int Inverse(int x, bool isOdd) { return x == 1 || x == -1 ? (isOdd ? x : 1) : 0; }
+uint Power(uint x, int y) { return y >= 0 ? Power(x, (uint)y) : x == 1 ? 1 : 0; }
+int Power(int x, int y) { return y >= 0 ? Power(x, (uint)y) : Inverse(x, (y & 1) != 0); }
 
 // The integer that double precision may have missed by rounding errors
 double WholeIfNear(double x)
@@ -608,8 +604,8 @@ double WholeIfNear(double x)
     return Magnitude(x - whole) <= Magnitude(x) * 8.881784197001252e-16L ? whole : x;
 }
 
-int Pow(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
-uint Pow(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
+uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
 float Scaled(float x, float scale, float bias)
@@ -700,7 +696,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input, EXPONENT_VALUE exponent)
 {
     const INPUT_VALUE x = (HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input);
-    return (OUTPUT_VALUE)Pow(x, exponent);
+    return (OUTPUT_VALUE)Power(x, exponent);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -16,6 +16,15 @@
 //              2 OutputSequenceTensor
 //              3 OutputSingleTensor
 //              4 OutputCellSingleTensor
+//              5 Fed, each sum by several threads
+//              6 Cell, Hidden, one step along dimension 0, each sum by several threads
+// In passes from 5 on only, where dimensions on which weights depend are rows, and those of the other factors columns:
+//   SUM_ROWS   rows of a group
+//   SUM_COLUMNS  its columns
+//   THREAD_ROWS  rows of these that a thread has
+//   THREAD_COLUMNS  its columns of these: 1, 2, or fours
+//   WEIGHTS_VECTOR  neighbours in memory that are read at once, all of one sum: 1 or 4
+//   FETCHES    such vectors of each sum that a thread reads ahead
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or CELL_MEM_INIT or SEQUENCE_LENGTHS or PEEPHOLE or OUTPUT_SEQUENCE or OUTPUT_SINGLE or OUTPUT_CELL_SINGLE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -61,9 +70,20 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
+#if PASS == 6
+typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
+#else
+typedef RECURRENCE_STORED RecurrenceBuffer;
+#endif
+#if PASS == 5
+typedef vector<WEIGHT_STORED, WEIGHTS_VECTOR> WeightBuffer;
+#else
+typedef WEIGHT_STORED WeightBuffer;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<WEIGHT_STORED> weightTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<RECURRENCE_STORED> recurrenceTensor : register(t2);
+[[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<RecurrenceBuffer> recurrenceTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_STORED> hiddenInitTensor : register(t4);
 [[vk::binding(5, 0)]] StructuredBuffer<CELL_MEM_INIT_STORED> cellMemInitTensor : register(t5);
@@ -123,6 +143,7 @@ struct Dimension
     int4 gateCount[2];
     int4 number3[2];
     int4 sequenceLength2[2];
+    int4 number4[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
@@ -300,7 +321,7 @@ int FloorQuotient(int a, int b)
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest < 0) != (divisor < 0) ? cut - 1 : cut;
+    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
@@ -308,7 +329,7 @@ int64_t FloorQuotient(int64_t a, int64_t b)
     const int64_t divisor = b == 0 ? (int64_t)1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest < 0) != (divisor < 0) ? cut - 1 : cut;
+    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
@@ -1533,6 +1554,532 @@ REAL_VALUE Chosen3(List at)
     return (REAL_VALUE)0.0f;
 }
 
+REAL_VALUE Chosen6(List at, REAL_VALUE total0)
+{
+    if ((useClipThreshold != 0))
+    {
+        return Max(Min(((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))) + Peep(at, 0, Earlier(at))), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+    }
+    return ((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))) + Peep(at, 0, Earlier(at)));
+}
+
+REAL_VALUE Chosen7(List at, REAL_VALUE total1)
+{
+    if ((useClipThreshold != 0))
+    {
+        return Max(Min(((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))) + Peep(at, 2, Earlier(at))), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+    }
+    return ((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))) + Peep(at, 2, Earlier(at)));
+}
+
+REAL_VALUE Chosen5(List at, REAL_VALUE total0, REAL_VALUE total1)
+{
+    if ((coupleInputForget != 0))
+    {
+        return ((REAL_VALUE)1.0f - Activate(Chosen6(at, total0), ((Entry(at, 1) * functionCount) + 0)));
+    }
+    return Activate(Chosen7(at, total1), ((Entry(at, 1) * functionCount) + 0));
+}
+
+REAL_VALUE Chosen8(List at, REAL_VALUE total2)
+{
+    if ((useClipThreshold != 0))
+    {
+        return Max(Min((Fed(at, 3) + (total2 + Bias(1, Entry(at, 1), Gate(3, Entry(at, 3))))), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+    }
+    return (Fed(at, 3) + (total2 + Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)))));
+}
+
+REAL_VALUE Chosen4(List at, REAL_VALUE total0, REAL_VALUE total1, REAL_VALUE total2)
+{
+    if (Entry(at, 0) == 0)
+    {
+        return Begin(at);
+    }
+    if (Running(at))
+    {
+        return (((Chosen5(at, total0, total1)) * Earlier(at)) + (Activate(Chosen6(at, total0), ((Entry(at, 1) * functionCount) + 0)) * Activate(Chosen8(at, total2), ((Entry(at, 1) * functionCount) + 1))));
+    }
+    return Earlier(at);
+}
+
+REAL_VALUE Chosen10(List at, REAL_VALUE total3)
+{
+    if ((useClipThreshold != 0))
+    {
+        return Max(Min(((Fed(at, 1) + (total3 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))) + Peep(at, 1, ReadKeptCell(at))), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+    }
+    return ((Fed(at, 1) + (total3 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))) + Peep(at, 1, ReadKeptCell(at)));
+}
+
+REAL_VALUE Chosen9(List at, REAL_VALUE total3)
+{
+    if (Entry(at, 0) == 0)
+    {
+        return Begin2(at);
+    }
+    if (Running(at))
+    {
+        return (Activate(Chosen10(at, total3), ((Entry(at, 1) * functionCount) + 0)) * Act(at, Cut(ReadKeptCell(at)), 2));
+    }
+    return Earlier2(at);
+}
+
+#if PASS == 5
+// Where an element of WeightTensor lies, at a coordinate that is limited to it
+uint PlaceInWeight(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < WEIGHT_SIZES_LENGTH; d++)
+        place += (uint)clamp(at.entries[d], 0, weightSizes[d / 4][d % 4] - 1) * (uint)weightStrides[d / 4][d % 4];
+    return place;
+}
+
+// Where an element of InputTensor lies, at a coordinate that is limited to it
+uint PlaceInInput(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        place += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
+    return place;
+}
+
+static const uint FACTORS = 1, SUMS = 1, READS = 1;
+static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
+static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // each has threads that work on the same sums
+static const uint LANES = NUM_THREADS / SHARES;
+static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
+static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
+static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
+static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
+
+typedef vector<float, FOUR> Columns;
+typedef vector<float, WEIGHTS_VECTOR> Weights;
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
+groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
+groupshared uint weightsFirst[SUMS * SUM_ROWS];
+
+List CoordinateOf(uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    const uint above2 = DivideBySize(column, sizes[2]);
+    at.entries[2] = (int)(column - above2 * sizes[2].size);
+    column = above2;
+    at.entries[0] = (int)column;
+    const uint above3 = DivideBySize(row, sizes[3]);
+    at.entries[3] = (int)(row - above3 * sizes[3].size);
+    row = above3;
+    at.entries[1] = (int)row;
+    return at;
+}
+
+// The factors of some products of the group's columns, zeros past the last product
+void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
+{
+    [unroll]
+    for (uint i = 0; i < putEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
+        next[0][i] = 0;
+        if (k < depth)
+            next[0][i] = (float)LoadInput(readsFirst[0 * SUM_COLUMNS + column] + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
+    }
+}
+
+// Neighbouring products lie apart, so that the threads of a share read side by side.
+void PutFactors(uint thread, float next[FACTORS][putEach])
+{
+    [unroll]
+    for (uint i = 0; i < putEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint column = number / CHUNK, k = number % CHUNK;
+        const uint place = (k % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch + column / FOUR;
+        if (column < SUM_COLUMNS)
+        {
+            [unroll]
+            for (uint factor = 0; factor < FACTORS; factor++)
+                held[factor * CHUNK * pitch + place][column % FOUR] = next[factor][i];
+        }
+    }
+}
+
+// The weights of these products for the sums of a thread, zeros past the last product
+void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights next[FETCHES][SUMS * THREAD_ROWS])
+{
+    const uint step = (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
+    [unroll]
+    for (uint i = 0; i < FETCHES; i++)
+    {
+        const uint k = product + (i * LANES + lane) * WEIGHTS_VECTOR;
+        [unroll]
+        for (uint n = 0; n < SUMS * THREAD_ROWS; n++)
+        {
+            next[i][n] = (Weights)0;
+            if (k < depth)
+                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+        }
+    }
+}
+
+// Rows and columns of a group. Threads that share sums each add up some products, and put these parts together in
+// group memory; then a thread works out elements, all of whose sums are there.
+void AddUp(uint item, uint thread)
+{
+    const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
+    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
+    const uint other = item / down / across;
+    if (other >= others)
+        return;
+    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
+    uint n;
+    const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
+
+    [loop]
+    for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
+    {
+        const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
+        if (n < SUM_COLUMNS)
+        {
+            readsFirst[0 * SUM_COLUMNS + n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
+        }
+        if (n < SUM_ROWS)
+        {
+            weightsFirst[0 * SUM_ROWS + n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
+        }
+    }
+    GroupMemoryBarrierWithGroupSync();
+
+    const uint lane = thread % LANES, share = thread / LANES;
+    const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
+    Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
+    {
+        [unroll]
+        for (uint i = 0; i < SUMS * THREAD_ROWS; i++)
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
+                own[i][j] = (Columns)0;
+    }
+    float nextFactors[FACTORS][putEach];
+    Weights nextWeights[FETCHES][SUMS * THREAD_ROWS];
+    FetchFactors(thread, 0, depth, nextFactors);
+    FetchWeights(lane, ownRow, 0, depth, nextWeights);
+    [loop]
+    for (uint product = 0; product < depth; product += CHUNK)
+    {
+        PutFactors(thread, nextFactors);
+        Weights weights[FETCHES][SUMS * THREAD_ROWS] = nextWeights;
+        GroupMemoryBarrierWithGroupSync();
+        FetchFactors(thread, product + CHUNK, depth, nextFactors);
+        FetchWeights(lane, ownRow, product + CHUNK, depth, nextWeights);
+        [unroll]
+        for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
+        {
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
+            {
+                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                [unroll]
+                for (uint r = 0; r < THREAD_ROWS; r++)
+                {
+                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
+                }
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    [unroll]
+    for (uint part = 0; part < OWN; part += TOGETHER)
+    {
+        [unroll]
+        for (uint i = 0; i < TOGETHER; i++)
+        {
+            const uint number = part + i, place = i * NUM_THREADS + thread;
+            if (number < OWN)
+                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+        }
+        GroupMemoryBarrierWithGroupSync();
+        [loop]
+        for (n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
+        {
+            const uint number = part + n / SHARES, of = n % SHARES;
+            if (number < OWN)
+            {
+                float total = 0;
+                [unroll]
+                for (uint i = 0; i < LANES; i++)
+                {
+                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    total += held[place / FOUR][place % FOUR];
+                }
+                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
+                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
+                totals[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    [loop]
+    for (n = thread; n < SUM_ROWS * SUM_COLUMNS; n += NUM_THREADS)
+    {
+        const uint row = firstRow + n % SUM_ROWS, column = firstColumn + n / SUM_ROWS;
+        if (row < rows && column < columns)
+        {
+            const List at = CoordinateOf(other, column, row);
+            uint number = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                number = number * sizes[d].size + (uint)at.entries[d];
+            const float total0 = totals[0 * SUM_COLUMNS * SUM_ROWS + n];
+            WriteKeptFed(number, (total0 + Bias(0, Entry(at, 1), Entry(at, 3))));
+        }
+    }
+}
+#endif
+
+#if PASS == 6
+// Where an element of RecurrenceTensor lies, at a coordinate that is limited to it
+uint PlaceInRecurrence(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
+        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+    return place;
+}
+
+// The same in scratch, of an intermediate tensor
+uint PlaceInKeptHidden(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_HIDDEN_SIZES_LENGTH; d++)
+    {
+        const int size = keptHiddenSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return (uint)keptHiddenFirst + place;
+}
+
+static const uint FACTORS = 1, SUMS = 4, READS = 1;
+static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
+static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // each has threads that work on the same sums
+static const uint LANES = NUM_THREADS / SHARES;
+static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
+static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
+static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
+static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
+
+typedef vector<float, FOUR> Columns;
+typedef vector<float, WEIGHTS_VECTOR> Weights;
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
+groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
+groupshared uint weightsFirst[SUMS * SUM_ROWS];
+
+List CoordinateOf(uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    at.entries[0] = (int)(first / count);
+    at.entries[1] = (int)other;
+    at.entries[2] = (int)column;
+    at.entries[3] = (int)row;
+    return at;
+}
+
+// The factors of some products of the group's columns, zeros past the last product
+void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
+{
+    [unroll]
+    for (uint i = 0; i < putEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
+        next[0][i] = 0;
+        if (k < depth)
+            next[0][i] = asfloat(scratch[readsFirst[0 * SUM_COLUMNS + column] + k]);
+    }
+}
+
+// Neighbouring products lie apart, so that the threads of a share read side by side.
+void PutFactors(uint thread, float next[FACTORS][putEach])
+{
+    [unroll]
+    for (uint i = 0; i < putEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint column = number / CHUNK, k = number % CHUNK;
+        const uint place = (k % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch + column / FOUR;
+        if (column < SUM_COLUMNS)
+        {
+            [unroll]
+            for (uint factor = 0; factor < FACTORS; factor++)
+                held[factor * CHUNK * pitch + place][column % FOUR] = next[factor][i];
+        }
+    }
+}
+
+// The weights of these products for the sums of a thread, zeros past the last product
+void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights next[FETCHES][SUMS * THREAD_ROWS])
+{
+    const uint step = (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    [unroll]
+    for (uint i = 0; i < FETCHES; i++)
+    {
+        const uint k = product + (i * LANES + lane) * WEIGHTS_VECTOR;
+        [unroll]
+        for (uint n = 0; n < SUMS * THREAD_ROWS; n++)
+        {
+            next[i][n] = (Weights)0;
+            if (k < depth)
+                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+        }
+    }
+}
+
+// Rows and columns of a group. Threads that share sums each add up some products, and put these parts together in
+// group memory; then a thread works out elements, all of whose sums are there.
+void AddUp(uint item, uint thread)
+{
+    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
+    const uint other = item / down / across;
+    if (other >= others)
+        return;
+    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
+    uint n;
+    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+
+    [loop]
+    for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
+    {
+        const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
+        if (n < SUM_COLUMNS)
+        {
+            readsFirst[0 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+        }
+        if (n < SUM_ROWS)
+        {
+            weightsFirst[0 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            weightsFirst[1 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            weightsFirst[3 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+        }
+    }
+    GroupMemoryBarrierWithGroupSync();
+
+    const uint lane = thread % LANES, share = thread / LANES;
+    const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
+    Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
+    {
+        [unroll]
+        for (uint i = 0; i < SUMS * THREAD_ROWS; i++)
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
+                own[i][j] = (Columns)0;
+    }
+    float nextFactors[FACTORS][putEach];
+    Weights nextWeights[FETCHES][SUMS * THREAD_ROWS];
+    FetchFactors(thread, 0, depth, nextFactors);
+    FetchWeights(lane, ownRow, 0, depth, nextWeights);
+    [loop]
+    for (uint product = 0; product < depth; product += CHUNK)
+    {
+        PutFactors(thread, nextFactors);
+        Weights weights[FETCHES][SUMS * THREAD_ROWS] = nextWeights;
+        GroupMemoryBarrierWithGroupSync();
+        FetchFactors(thread, product + CHUNK, depth, nextFactors);
+        FetchWeights(lane, ownRow, product + CHUNK, depth, nextWeights);
+        [unroll]
+        for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
+        {
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
+            {
+                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                [unroll]
+                for (uint r = 0; r < THREAD_ROWS; r++)
+                {
+                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
+                    own[1 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][1 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[1 * THREAD_ROWS + r][j]);
+                    own[2 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][2 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[2 * THREAD_ROWS + r][j]);
+                    own[3 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][3 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[3 * THREAD_ROWS + r][j]);
+                }
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    [unroll]
+    for (uint part = 0; part < OWN; part += TOGETHER)
+    {
+        [unroll]
+        for (uint i = 0; i < TOGETHER; i++)
+        {
+            const uint number = part + i, place = i * NUM_THREADS + thread;
+            if (number < OWN)
+                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+        }
+        GroupMemoryBarrierWithGroupSync();
+        [loop]
+        for (n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
+        {
+            const uint number = part + n / SHARES, of = n % SHARES;
+            if (number < OWN)
+            {
+                float total = 0;
+                [unroll]
+                for (uint i = 0; i < LANES; i++)
+                {
+                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    total += held[place / FOUR][place % FOUR];
+                }
+                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
+                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
+                totals[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    [loop]
+    for (n = thread; n < SUM_ROWS * SUM_COLUMNS; n += NUM_THREADS)
+    {
+        const uint row = firstRow + n % SUM_ROWS, column = firstColumn + n / SUM_ROWS;
+        if (row < rows && column < columns)
+        {
+            const List at = CoordinateOf(other, column, row);
+            uint number = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                number = number * sizes[d].size + (uint)at.entries[d];
+            const float total0 = totals[0 * SUM_COLUMNS * SUM_ROWS + n];
+            const float total1 = totals[1 * SUM_COLUMNS * SUM_ROWS + n];
+            const float total2 = totals[2 * SUM_COLUMNS * SUM_ROWS + n];
+            const float total3 = totals[3 * SUM_COLUMNS * SUM_ROWS + n];
+            WriteKeptCell(number, (Chosen4(at, total0, total1, total2)));
+            WriteKeptHidden(number, (Chosen9(at, total3)));
+        }
+    }
+}
+#endif
+
 // The coordinate of an element
 List Numbered(uint number)
 {
@@ -1550,6 +2097,9 @@ List Numbered(uint number)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS >= 5
+    AddUp(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -1565,5 +2115,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
 #elif PASS == 4  // OutputCellSingleTensor
     WriteOutputCellSingle(at, (OUTPUT_CELL_SINGLE_VALUE)RoundingOnce(ReadKeptCell(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_CELL_SINGLE_BITS));
+#endif
 #endif
 }

@@ -274,7 +274,7 @@ int FloorQuotient(int a, int b)
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest < 0) != (divisor < 0) ? cut - 1 : cut;
+    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
@@ -282,7 +282,7 @@ int64_t FloorQuotient(int64_t a, int64_t b)
     const int64_t divisor = b == 0 ? (int64_t)1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest < 0) != (divisor < 0) ? cut - 1 : cut;
+    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }

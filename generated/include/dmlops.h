@@ -7120,7 +7120,7 @@ static inline int dmlops_sound(
     if ((int64_t)tensor->DimensionCount < 1) {
         return 0;
     }
-    if ((int64_t)tensor->DimensionCount > 8 /* DML_TENSOR_DIMENSION_COUNT_MAX1 */) {
+    if (0) {
         return 0;
     }
     /* DML-TENSOR-sizes */
@@ -22764,6 +22764,30 @@ typedef struct dmlops_plan_AttentionGroups {
     int64_t in_group;
 } dmlops_plan_AttentionGroups;
 
+typedef struct dmlops_plan_SumsPass {
+    int64_t number;
+    int64_t writes;
+    int64_t reads;
+    int64_t weights;
+    int64_t tensors;
+    int64_t kept;
+    int64_t sums;
+    int64_t factors;
+    int64_t rows;
+    int64_t columns;
+} dmlops_plan_SumsPass;
+
+typedef struct dmlops_plan_SumsTile {
+    int64_t rows;
+    int64_t columns;
+    int64_t threadRows;
+    int64_t threadColumns;
+    int64_t vector;
+    int64_t fetches;
+    int64_t threads;
+    int64_t all_threads;
+} dmlops_plan_SumsTile;
+
 typedef struct dmlops_plan_Kept {
     const char* macro;
     int is_real;
@@ -22825,6 +22849,11 @@ typedef struct dmlops_plan_int_list {
     const int64_t* items;
 } dmlops_plan_int_list;
 
+typedef struct dmlops_plan_SumsPass_list {
+    int64_t count;
+    const dmlops_plan_SumsPass* items;
+} dmlops_plan_SumsPass_list;
+
 typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Kept_list kept;
     dmlops_plan_Pass_list passes;
@@ -22836,6 +22865,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_ContractedPass contracted;
     dmlops_plan_AttentionPass attention;
     dmlops_plan_RowsPass rows;
+    dmlops_plan_SumsPass_list sums;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -23031,6 +23061,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Factors factors;
     dmlops_plan_Sliding sliding;
     dmlops_plan_int_8 reduced;
+    dmlops_plan_int_8 sums;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_Dimension_10 {
@@ -23709,6 +23740,22 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
+typedef struct dmlops_plan_SumsTile_32 {
+    int64_t count;
+    dmlops_plan_SumsTile items[32];
+} dmlops_plan_SumsTile_32;
+
+DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
     dmlops_plan_int_8 items[4];
@@ -24115,6 +24162,16 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes, int by_units);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
+    is_along);
+DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
+    dimensions);
+DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -24144,6 +24201,12 @@ DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* pl
 DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const
     dmlops_plan_Buffer* stand_in);
+DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* passes);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24695,6 +24758,125 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_pl
     return made_2;
 }
 
+/* The sizes of what is written at once: of a recurrence, one step. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
+    is_along) {
+    dmlops_plan_int_8 step;
+    step.count = 0;
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        dmlops_plan_int_8_insert(planning, &step, step.count, (is_along && (d == 0)) ? 1 : size);
+    }
+    return step;
+}
+
+/* How many coordinates there are along some dimensions, given as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
+    dimensions) {
+    int64_t count = 1;
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        if (((dimensions >> d) & 1) == 1) {
+            count = dmlops_plan_times(planning, count, size);
+        }
+    }
+    return count;
+}
+
+/* Whether groups are faster: there are many products, and of all that they are made of as many. */
+DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    int64_t depth = tensors->items[dmlops_item(planning, one->weights,
+        tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning, one->weights,
+        tensors->count)].sizes.count)];
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if ((((one->tensors >> place) & 1) == 1) && (tensor->sizes.items[dmlops_item(planning, -1,
+            tensor->sizes.count)] != depth)) {
+            return 0;
+        }
+    }
+    for (int64_t place = 0; place < kept_sizes->count; ++place) {
+        const dmlops_plan_int_8* kept = &kept_sizes->items[place];
+        if ((((one->kept >> place) & 1) == 1) && (kept->items[dmlops_item(planning, -1, kept->count)] != depth)) {
+            return 0;
+        }
+    }
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, sizes), depth),
+        one->sums) >= 4096;
+}
+
+/* Neighbouring weights of one sum that are read at once. */
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights) {
+    int is_whole = (weights->strides.items[dmlops_item(planning, -1, weights->strides.count)] == 1) &&
+        (dmlops_modulo(weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], 4) == 0);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, weights->sizes.count); ++each_1) {
+        const int64_t size = weights->sizes.items[each_1];
+        const int64_t stride = weights->strides.items[dmlops_item(planning, each_1, weights->strides.count)];
+        is_whole = is_whole && ((size == 1) || (dmlops_modulo(stride, 4) == 0));
+    }
+    return is_whole ? 4 : 1;
+}
+
+/* What suits the sizes of what is written at once: all columns up to 32, and as many rows as leave enough groups. */
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes) {
+    dmlops_plan_Tensor weights = tensors->items[dmlops_item(planning, one->weights, tensors->count)];
+    int64_t depth = weights.sizes.items[dmlops_item(planning, -1, weights.sizes.count)];
+    int64_t vector = dmlops_plan_weights_vector(planning, &weights);
+    int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
+    int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
+    int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
+    int64_t thread_columns = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (thread_columns < dmlops_min(columns, 8))) {
+        thread_columns = dmlops_multiply(thread_columns, 2);
+    }
+    int64_t in_group = thread_columns;
+    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, 32))) {
+        in_group = dmlops_multiply(in_group, 2);
+    }
+    int64_t threads = (thread_columns == 8) ? 256 : 128;
+    int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
+    int64_t thread_rows = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
+        one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(dmlops_multiply(2, thread_rows), 4)), across) >= 256))) {
+        thread_rows = dmlops_multiply(thread_rows, 2);
+    }
+    int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(4, in_group));
+    int64_t fetches = 1;
+    int64_t padded = dmlops_add(in_group, (in_group > 1) ? thread_columns : 0);
+    while (planning->reason == DMLOPS_REASON_NONE &&
+        ((dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), one->sums),
+        thread_rows) <= 32) && (dmlops_multiply(dmlops_multiply(fetches, vector), lanes) < depth) &&
+        (dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), lanes),
+        padded), one->factors) <= 5120))) {
+        fetches = dmlops_multiply(fetches, 2);
+    }
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(4, thread_rows)),
+        across);
+    dmlops_plan_SumsTile made_1;
+    made_1.rows = dmlops_multiply(4, thread_rows);
+    made_1.columns = in_group;
+    made_1.threadRows = thread_rows;
+    made_1.threadColumns = thread_columns;
+    made_1.vector = vector;
+    made_1.fetches = fetches;
+    made_1.threads = threads;
+    made_1.all_threads = dmlops_plan_times(planning, groups, threads);
+    return made_1;
+}
+
+/* The macros of a pass of sums. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile) {
+    dmlops_out_define(planning, "", "SUM_ROWS", tile->rows);
+    dmlops_out_define(planning, "", "SUM_COLUMNS", tile->columns);
+    dmlops_out_define(planning, "", "THREAD_ROWS", tile->threadRows);
+    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile->threadColumns);
+    dmlops_out_define(planning, "", "WEIGHTS_VECTOR", tile->vector);
+    dmlops_out_define(planning, "", "FETCHES", tile->fetches);
+}
+
 /* The type of an element in a buffer; of a whole word where that holds several. */
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
@@ -25018,6 +25200,83 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
     return made_6;
 }
 
+/* The pass of sums that writes what a pass does, by its place among them, or NONE. */
+DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted) {
+    for (int64_t place = 0; place < shader->sums.count; ++place) {
+        const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
+        int applies = (told->sums.items[dmlops_item(planning, place, told->sums.count)] == 1) && ((sums->writes |
+            wanted) == wanted);
+        if (applies && ((sums->writes & one->writes) != 0)) {
+            dmlops_plan_int_8 sizes = dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning,
+                one->target, told->kept_sizes.count)], one->is_along);
+            if (dmlops_plan_is_worth_sharing(planning, sums, &told->tensors, &told->kept_sizes, &sizes)) {
+                return place;
+            }
+        }
+    }
+    return -1;
+}
+
+/* The passes that lead to outputs, those of sums in place of what they replace, one or several. */
+DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
+    dmlops_plan_Pass_32 passes;
+    passes.count = 0;
+    int64_t there = dmlops_plan_present(planning, told);
+    int64_t written = 0;
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        if (dmlops_plan_is_needed(planning, one, there, wanted)) {
+            int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
+            if (place == -1) {
+                dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+            } else {
+                if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
+                    dmlops_plan_SumsPass sums = shader->sums.items[dmlops_item(planning, place, shader->sums.count)];
+                    written = written | sums.writes;
+                    dmlops_plan_Pass made_2;
+                    made_2.number = sums.number;
+                    made_2.writes_kept = 1;
+                    made_2.target = one->target;
+                    made_2.writes = sums.writes;
+                    made_2.outputs = 0;
+                    made_2.reads = sums.reads;
+                    made_2.is_along = one->is_along;
+                    made_2.box_list = -1;
+                    made_2.box_tensor = -1;
+                    dmlops_plan_Pass_32_insert(planning, &passes, passes.count, &made_2);
+                }
+            }
+        }
+    }
+    return passes;
+}
+
+/* What groups work out in a pass of sums; nothing in any other. */
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one) {
+    for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
+        const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
+        if (sums->number == one->number) {
+            dmlops_plan_int_8 made_2 = dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning,
+                one->target, told->kept_sizes.count)], one->is_along);
+            dmlops_plan_SumsTile made_3 = dmlops_plan_sums_tile(planning, sums, &told->tensors, &made_2);
+            return made_3;
+        }
+    }
+    dmlops_plan_SumsTile made_4;
+    made_4.rows = 0;
+    made_4.columns = 0;
+    made_4.threadRows = 0;
+    made_4.threadColumns = 0;
+    made_4.vector = 0;
+    made_4.fetches = 0;
+    made_4.threads = 0;
+    made_4.all_threads = 0;
+    return made_4;
+}
+
 /* The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each written by a
    pass that writes nothing else. */
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25052,15 +25311,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         }
     }
     int64_t wanted = dmlops_plan_needed(planning, told, shader);
-    int64_t there = dmlops_plan_present(planning, told);
-    dmlops_plan_Pass_32 passes;
-    passes.count = 0;
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
-        }
-    }
+    dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, wanted);
     if (passes.count == 0) {
         return;
     }
@@ -25071,8 +25322,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_Buffer stand_in = told->tensors.items[dmlops_item(planning, passes.items[dmlops_item(planning, -1,
         passes.count)].target, told->tensors.count)].buffer;
-    for (int64_t each_3 = 0; each_3 < passes.count; ++each_3) {
-        const dmlops_plan_Pass* one = &passes.items[each_3];
+    for (int64_t each_2 = 0; each_2 < passes.count; ++each_2) {
+        const dmlops_plan_Pass* one = &passes.items[each_2];
         if (!one->writes_kept) {
             stand_in = told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].buffer;
             break;
@@ -25081,19 +25332,26 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, wanted, &space, &stand_in);
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_4 = 0; each_4 < passes.count; ++each_4) {
-            const dmlops_plan_Pass* one = &passes.items[each_4];
+        for (int64_t each_3 = 0; each_3 < passes.count; ++each_3) {
+            const dmlops_plan_Pass* one = &passes.items[each_3];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
+        dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
             from_zeros);
-        dmlops_out_write(planning, &made_5);
+        dmlops_out_write(planning, &made_4);
     }
     int64_t halves = dmlops_plan_kept_halves(planning, told, shader, &passes);
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", "HALVES", (int64_t)(halves != 0));
     }
     dmlops_out_share(planning);
+    dmlops_plan_SumsTile_32 tiles;
+    tiles.count = 0;
+    for (int64_t each_5 = 0; each_5 < passes.count; ++each_5) {
+        const dmlops_plan_Pass* one = &passes.items[each_5];
+        dmlops_plan_SumsTile made_6 = dmlops_plan_shared_tile(planning, told, shader, one);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_6);
+    }
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
@@ -25116,37 +25374,43 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             return;
         }
         for (int64_t step = 0; step < steps; ++step) {
-            for (int64_t each_6 = dmlops_clip(place, passes.count); each_6 < dmlops_clip(end, passes.count); ++each_6) {
-                const dmlops_plan_Pass* one = &passes.items[each_6];
-                dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+            for (int64_t item = place; item < end; ++item) {
+                dmlops_plan_Pass one = passes.items[dmlops_item(planning, item, passes.count)];
+                dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, &one);
                 int64_t whole = dmlops_plan_element_count(planning, &shape);
                 if (whole >= INT64_C(2147483648)) {
                     dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
                     return;
                 }
-                int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0,
-                    shape.count)]) : whole;
+                int64_t count = one.is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)])
+                    : whole;
                 int64_t threads = count;
                 int64_t in_group = 64;
-                if (one->number == shader->attention.number) {
+                if (one.number == shader->attention.number) {
                     dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &shader->attention,
                         &told->tensors, &told->kept_sizes, &shape, halves != 0);
                     threads = attending.threads;
                     in_group = attending.in_group;
                 } else {
-                    if ((one->writes & halves) != 0) {
+                    if ((one.writes & halves) != 0) {
                         dmlops_out_define(planning, "", "HALVING", 1);
                         dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
                         count = dmlops_divide(count, 8);
                         threads = count;
+                    } else {
+                        if (tiles.items[dmlops_item(planning, item, tiles.count)].threads > 0) {
+                            dmlops_plan_define_sums(planning, &tiles.items[dmlops_item(planning, item, tiles.count)]);
+                            threads = tiles.items[dmlops_item(planning, item, tiles.count)].all_threads;
+                            in_group = tiles.items[dmlops_item(planning, item, tiles.count)].threads;
+                        }
                     }
                 }
                 dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
                 dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-                int waits = (one->reads & pending) != 0;
+                int waits = (one.reads & pending) != 0;
                 pending = waits ? 0 : pending;
-                pending = pending | one->writes;
-                dmlops_out_define(planning, "", "PASS", one->number);
+                pending = pending | one.writes;
+                dmlops_out_define(planning, "", "PASS", one.number);
                 dmlops_out_define(planning, "", "RANK", shape.count);
                 dmlops_plan_Loop_16 made_7;
                 made_7.count = 0;
@@ -28103,13 +28367,13 @@ DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 256, 1);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 128, 1);
     dmlops_out_define(planning, "", "TOTALS", (int64_t)told->totals);
     dmlops_out_define(planning, "", "STARTED", (int64_t)told->started);
     dmlops_out_define(planning, "", "GROUP_PER_LINE", (int64_t)told->is_grouped);
     dmlops_out_define(planning, "", "RANK", loops->count);
     dmlops_out_define(planning, "", "ITEMS", 4);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "NUM_THREADS", 128);
     dmlops_plan_Dimension_10 made_1 = dmlops_plan_dimensions(planning, loops);
     dmlops_plan_ScanParams params;
     params.count = count;
@@ -28139,14 +28403,15 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
     dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, told->axis);
     int64_t count = dmlops_plan_repeats(planning, &loops);
-    int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, 16384), 1), 1024);
+    int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, 8192), 1), 1024);
     int64_t segment = dmlops_plan_ceil_div(planning, length, segments);
     segments = dmlops_plan_ceil_div(planning, length, segment);
     if (segments == 1) {
         int side_by_side = (count >= 4096) && (loops.items[dmlops_item(planning, -1,
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
-        int is_grouped = (length > 64) && !side_by_side;
+        int is_alone = length <= ((count < 256) ? 4 : 64);
+        int is_grouped = !is_alone && !side_by_side;
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
         dmlops_plan_int_16_insert(planning, &made_2, made_2.count, 0);
@@ -29879,6 +30144,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {2, 1, 0, 3},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -30091,6 +30357,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {2, 0, 1, 3},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -30196,6 +30463,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -30338,6 +30606,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -30422,6 +30691,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -30504,6 +30774,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -30816,6 +31087,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {1, 5, 31, 32, 0, 5},
+    {0, NULL},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -30853,6 +31125,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
+    {0, NULL},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -30931,6 +31204,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -30991,6 +31265,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {2, 0, 1, 2, 0, 1},
+    {0, NULL},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -31030,12 +31305,13 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
-static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"};
+static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 1, 3, 0, 1, 1, 10, 5}, {5, 2, 3, 2, 4, 2, 1, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
-    {4, dmlops_rnn_lists},
+    {5, dmlops_rnn_lists},
     {0, NULL},
     1,
     {17, dmlops_rnn_activations},
@@ -31043,6 +31319,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {2, dmlops_rnn_sums},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -31100,6 +31377,11 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     list6.count = 0;
     dmlops_push(&list6, let_SequenceLength);
     dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_list list7;
+    list7.count = 0;
+    dmlops_push(&list7, 1);
+    dmlops_push(&list7, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
+    dmlops_tell_listed(planning, &told.lists, &list7);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_integer(planning, &told.numbers, let_InputSize);
     dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
@@ -31107,18 +31389,24 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
     const int64_t let_FunctionCount = 1;
     dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_push(&list8, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list8, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.sums, &list8);
     dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
     dmlops_plan_definition(planning, &told, &dmlops_rnn_shader);
 }
 
 static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
-static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2"};
+static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 1, 3, 0, 1, 1, 10, 5}, {6, 6, 7, 2, 4, 4, 4, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
-    {5, dmlops_lstm_lists},
+    {6, dmlops_lstm_lists},
     {0, NULL},
     1,
     {17, dmlops_lstm_activations},
@@ -31126,6 +31414,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {2, dmlops_lstm_sums},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -31198,6 +31487,11 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     list8.count = 0;
     dmlops_push(&list8, let_SequenceLength);
     dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_push(&list9, 4);
+    dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
+    dmlops_tell_listed(planning, &told.lists, &list9);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_integer(planning, &told.numbers, let_InputSize);
     dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
@@ -31208,18 +31502,24 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_float(planning, &told.numbers, (double)desc->ClipThreshold);
     const int64_t let_FunctionCount = 3;
     dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_list list10;
+    list10.count = 0;
+    dmlops_push(&list10, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list10, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.sums, &list10);
     dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
     dmlops_plan_definition(planning, &told, &dmlops_lstm_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1}};
-static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2"};
+static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 1, 3, 0, 1, 1, 10, 5}, {6, 6, 7, 2, 4, 4, 3, 1, 8, 4}, {7, 2, 5, 2, 4, 4, 1, 1, 8, 4}, {8, 4, 7, 2, 4, 6, 2, 2, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
-    {4, dmlops_gru_lists},
+    {5, dmlops_gru_lists},
     {0, NULL},
     1,
     {17, dmlops_gru_activations},
@@ -31227,6 +31527,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {4, dmlops_gru_sums},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -31291,6 +31592,11 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     list7.count = 0;
     dmlops_push(&list7, let_SequenceLength);
     dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_push(&list8, 3);
+    dmlops_push(&list8, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
+    dmlops_tell_listed(planning, &told.lists, &list8);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
     dmlops_tell_integer(planning, &told.numbers, let_InputSize);
     dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
@@ -31299,6 +31605,13 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     const int64_t let_FunctionCount = 2;
     dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->LinearBeforeReset != 0));
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_push(&list9, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list9, ((desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.sums, &list9);
     dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
     dmlops_plan_definition(planning, &told, &dmlops_gru_shader);
 }
@@ -31502,6 +31815,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -31586,6 +31900,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -31696,6 +32011,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -32005,6 +32321,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -32187,6 +32504,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
+    {0, NULL},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -32298,6 +32616,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -32340,6 +32659,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {1, 0, 2, 4},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -32410,6 +32730,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {1, 0, 3, 8},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -32498,6 +32819,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, 2, 0, 4},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -32641,6 +32963,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, 3, 0, 9},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -32939,6 +33262,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -33006,6 +33330,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -33088,6 +33413,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -33166,6 +33492,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -33247,6 +33574,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -33401,6 +33729,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -33474,6 +33803,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
+    {0, NULL},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -33534,6 +33864,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -33568,6 +33899,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -33621,6 +33953,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -33688,6 +34021,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -33787,6 +34121,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {4, 0, 15, 16, 96, 4},
+    {0, NULL},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -33867,6 +34202,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {4, 0, 31, 32, 192, 5},
+    {0, NULL},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -34097,6 +34433,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -34143,6 +34480,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -34208,6 +34546,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
     {3, 0, 384},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -34461,6 +34800,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -34549,6 +34889,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -34725,6 +35066,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -34794,6 +35136,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {1, 0, 3, 7},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -34876,6 +35219,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {2, 0, 7, 8, 0, 3},
+    {0, NULL},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -34987,6 +35331,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
     {3, 0, 2432},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -35428,6 +35773,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -35474,6 +35820,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -35543,6 +35890,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

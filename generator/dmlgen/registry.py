@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from dmlgen.diagnostics import Position
@@ -345,6 +346,12 @@ class OutputDefinitions:
     tensors: tuple[Intermediate, ...]
     outputs: Mapping[str, ir.Expr]
     classes: Mapping[str, str]
+
+    @property
+    def recurrences(self) -> tuple[tuple[Intermediate, ...], ...]:
+        """The groups of neighbours with `along`."""
+        runs = groupby(self.tensors, lambda tensor: tensor.along)
+        return tuple(tuple(group) for along, group in runs if along)
 
     @cached_property
     def functions(self) -> tuple[ir.Function, ...]:

@@ -19,7 +19,16 @@ from dmlgen.analysis.proof import Atoms, Case, Formula, Key, Term, both, either,
 from dmlgen.expr import ir
 from dmlgen.expr.defined import free_locals, walk_through
 from dmlgen.expr.ranks import MAX_COMBINATIONS, Counts
-from dmlgen.registry import Check, Member, NumberType, Operator, OutputDefinitions, Registry, Rule
+from dmlgen.registry import (
+    Check,
+    FeatureLevel,
+    Member,
+    NumberType,
+    Operator,
+    OutputDefinitions,
+    Registry,
+    Rule,
+)
 
 Value: TypeAlias = "Term | tuple[Term, ...] | Formula | None"
 """An integer, a list, a truth value; of anything else what tells it apart; None where there is none."""
@@ -47,11 +56,7 @@ def reads_of(registry: Registry, operator: Operator, most: int = MAX_COMBINATION
     """The reads of an operator's definition, each once, for up to so many choices of dimension counts."""
     if operator.defines is None:
         return []
-    rules = [
-        rule
-        for rule in operator.rules
-        if not rule.advice and rule.until is None and rule.since.ordinal <= operator.since.ordinal
-    ]
+    rules = _lasting(operator.rules, operator.since)
     found: dict[tuple[str, int], Read] = {}
     counts = dimension_counts(operator.member, operator.rules, operator.support)
     choices = list(dict.fromkeys(tuple(one.ranks.items()) for one in counts))
@@ -62,6 +67,37 @@ def reads_of(registry: Registry, operator: Operator, most: int = MAX_COMBINATION
             if key not in found or not found[key].fault:
                 found[key] = read
     return list(found.values())
+
+
+def recurrence_faults(
+    defines: OutputDefinitions,
+    rules: Iterable[Rule],
+    since: FeatureLevel,
+    members: Mapping[str, Member],
+    types: Mapping[str, NumberType],
+    counts: Iterable[Counts],
+) -> Iterator[tuple[str, ir.Load | ir.Entry | None, str]]:
+    """What is not proven of recurrences: the tensor, the read or None for its sizes, and what may be wrong.
+
+    One step is worked out after the other, and in each the tensors of a group from the first to the last: at
+    its own step a tensor reads those above it, at earlier ones all of the group.
+    """
+    if not defines.recurrences:
+        return
+    lasting = _lasting(rules, since)
+    found = (
+        fault for one in counts for fault in _Reads(defines, lasting, members, types, one).recurrence_faults()
+    )
+    yield from {(name, id(read), what): (name, read, what) for name, read, what in found}.values()
+
+
+def _lasting(rules: Iterable[Rule], since: FeatureLevel) -> list[Rule]:
+    """The rules that every valid description keeps."""
+    return [
+        rule
+        for rule in rules
+        if not rule.advice and rule.until is None and rule.since.ordinal <= since.ordinal
+    ]
 
 
 class _Reads:
@@ -81,11 +117,40 @@ class _Reads:
         self.base = self.case = Case(self.atoms)
         self._reading: dict[int, bool] = {}  # whether a node has a read in it
         self._rules = [check for rule in rules for check in rule.checks]
+        self._early: dict[str, int] = {}  # how many steps before its own a recurrence may read, by tensor
+
+    def recurrence_faults(self) -> Iterator[tuple[str, ir.Load | ir.Entry | None, str]]:
+        """What is not proven of recurrences."""
+        base = self._start()
+        if base is None:
+            return
+        for group in self.defines.recurrences:
+            self.case = base
+            for tensor in group[1:]:
+                if not self._has_steps(tensor.name, group[0].name):
+                    yield tensor.name, None, f"it may have other steps than {group[0].name}, its neighbour"
+            for number, tensor in enumerate(group):
+                self._early = {one.name: int(place >= number) for place, one in enumerate(group)}
+                for read in self._value(tensor.name, tensor.value, base):
+                    yield read.of, read.node, read.fault
+        self._early = {}
+
+    def _has_steps(self, name: str, of: str) -> bool:
+        """Whether an intermediate tensor is known to have as many steps as another."""
+        try:
+            own, other = self._sizes(name), self._sizes(of)
+        except Undecided:
+            return False
+        return bool(own and other and self.case.holds(zero(own[0] - other[0])))
+
+    def _start(self) -> Case | None:
+        """What the rules say."""
+        waiting = tuple(_Rule(self, check) for check in self._rules)
+        return Case(self.atoms, waiting=waiting).assume(True)
 
     def __iter__(self) -> Iterator[Read]:
         """Each read as often as the definition comes to it."""
-        waiting = tuple(_Rule(self, check) for check in self._rules)
-        base = Case(self.atoms, waiting=waiting).assume(True)
+        base = self._start()
         if base is None:
             return
         for tensor in self.defines.tensors:
@@ -214,6 +279,10 @@ class _Reads:
         self, node: ir.Load | ir.Entry, env: Environment, case: Case
     ) -> Iterator[tuple[ir.Load | ir.Entry, str]]:
         name = node.tensor if isinstance(node, ir.Entry) else node.tensor.name
+        if self._early:
+            if name in self._early and not self._is_earlier(node.coordinate, self._early[name], env, case):
+                yield node, f"{name} may be read at a step that it does not have yet"
+            return
         if name in self.members and self.members[name].optional:
             present = case.assume(("is", ("present", name)))
             if present is None:
@@ -230,6 +299,15 @@ class _Reads:
                     yield node, f"index {place} may be {what}"
                     return
         yield node, ""
+
+    def _is_earlier(self, coordinate: ir.Expr, steps: int, env: Environment, case: Case) -> bool:
+        """Whether a coordinate is at least so many steps before the one that is worked out."""
+        self.case = case
+        found, at = self.entries(coordinate, env), env.get("at")
+        if not found or not isinstance(at, tuple) or not at:
+            return False
+        step = at[0]
+        return isinstance(step, Term) and case.proves(step - found[0] - steps)
 
     def _turns(self, node: ir.Fold, env: Environment) -> Iterator[tuple[Environment, Formula]]:
         """The loop variables, and that there is a turn; turn by turn where they number dimensions."""

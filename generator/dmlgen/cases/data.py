@@ -19,6 +19,7 @@ from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
 from dmlgen.changes import State
 from dmlgen.description import Tensor
 from dmlgen.expr import ir
+from dmlgen.expr.defined import walk_through
 from dmlgen.judge import Judge
 from dmlgen.registry import EnumEntry, Operator
 
@@ -88,14 +89,19 @@ def _wholes(operator: Operator) -> Iterable[ir.Expr]:
     return () if operator.algorithm is None else operator.algorithm.expressions
 
 
+def is_light(operator: Operator) -> bool:
+    """Whether each element is made of few others, without a loop, so that there may be more of them."""
+    parts = (part for whole in _wholes(operator) for part in walk_through(whole))
+    return not any(isinstance(part, ir.Fold) and not part.unrolled for part in parts)
+
+
 class DataSearch:
     """Finds data for descriptions of an operator that says what it computes."""
 
     def __init__(self, judge: Judge) -> None:
         self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
         self.computation = computation_of(judge)
-        self._is_light = self.operator.schedule is not None
-        """Whether elements are made of few others, so that there may be more of them."""
+        self._is_light = is_light(self.operator)
         self._types = {entry.value: entry for entry in self.registry.data_types}
         nodes = [node for whole in _wholes(self.operator) for node in ir.walk(whole)]
         self._indices = {

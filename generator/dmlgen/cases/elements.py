@@ -367,7 +367,7 @@ class Arithmetic:
             ends = (_called(math.pow, base, end) for base in bases for end in exponents)
             passed_on = max((abs(end - value) for end in ends), default=0.0)
             return self._real(value, x, _finite(passed_on), _FUNCTION[x.type.bits])
-        if exponent != exponent or exponent < 0 or exponent != math.trunc(exponent):
+        if not math.isfinite(exponent) or exponent < 0 or exponent != math.trunc(exponent):
             self.notes.add(POWER)
             return x
         if abs(x.value) > 1 and exponent > 64:

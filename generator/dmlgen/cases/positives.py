@@ -6,7 +6,7 @@ import math
 from itertools import combinations, zip_longest
 from typing import NamedTuple
 
-from dmlgen.cases.data import MOST_ELEMENTS
+from dmlgen.cases.data import MOST_ELEMENTS, is_light
 from dmlgen.cases.samples import Chosen, laid_out, tensors_of
 from dmlgen.cases.search import Search
 from dmlgen.changes import Place, State
@@ -140,7 +140,7 @@ class Positives:
 
     def _is_small(self, state: State, attempt: int) -> bool:
         """Whether the tensors are small enough for their data to be written out, if that can be."""
-        written_out = self.operator.schedule is not None and attempt < _SMALL
+        written_out = is_light(self.operator) and attempt < _SMALL
         most = MOST_ELEMENTS if written_out else _MOST_ELEMENTS
         return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 

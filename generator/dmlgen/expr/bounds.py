@@ -77,6 +77,19 @@ class Bounds:
         low, high = self.exact(node)
         return min(max(low, -ir.LIMIT), ir.LIMIT), max(min(high, ir.LIMIT), -ir.LIMIT)
 
+    def holds(self, node: ir.Compare) -> bool | None:
+        """Whether a comparison of integers holds; None where it may or may not."""
+        (a, b), (c, d) = self.value(node.left), self.value(node.right)
+        if node.op in (">", ">="):
+            (a, b), (c, d) = (c, d), (a, b)
+        match node.op:
+            case "<" | ">":
+                return True if b < c else False if a >= d else None
+            case "<=" | ">=":
+                return True if b <= c else False if a > d else None
+        same = True if a == b == c == d else False if b < c or d < a else None
+        return same if node.op == "==" or same is None else not same
+
     def exact(self, node: ir.Expr) -> Interval:
         """The same of an integer before it saturates."""
         match node:

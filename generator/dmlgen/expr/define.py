@@ -324,6 +324,9 @@ class _Definition(_Parser):
                 self.expect(right, b, a.type)
                 if not is_of_bits(b):
                     raise self.fail(node, "expression-type", "bits are those of an element as it is read")
+                if BITS[type(op)] in ("<<", ">>") and self.definer.kinds.get(a.type.name or "") != ir.INT:
+                    message = f"only integers have {BITS[type(op)]}, and an element may be a float"
+                    raise self.fail(node, "expression-type", message)
                 return ir.Binary(BITS[type(op)], a, b, a.type)
         symbols: dict[type[ast.operator], ir.ArithmeticOp] = {
             ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",

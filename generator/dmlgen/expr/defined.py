@@ -102,6 +102,20 @@ def _is_plain(node: ir.Expr) -> bool:
     return all(map(_is_plain, ir.children(node)))
 
 
+def may_be_written_zero(node: ir.Expr) -> bool:
+    """Whether a float is made of written numbers alone, and is not plainly one other than 0.
+
+    Compilers of shaders take 0 / x for 0, even where x is 0 or NaN.
+    """
+    match node:
+        case ir.Number(value=value):
+            return value == 0
+        case ir.Call("element", (number,)) | ir.Negate(operand=number):
+            return may_be_written_zero(number)
+    leaves = (part for part in walk_through(node) if not ir.children(part) and not isinstance(part, ir.Apply))
+    return all(isinstance(part, ir.Number) for part in leaves)
+
+
 def cuts_before_storing(node: ir.Expr, stored: bool = True) -> bool:
     """Whether `convert` has to cut off high bits for what follows to be right.
 

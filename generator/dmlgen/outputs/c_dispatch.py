@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
@@ -56,6 +56,16 @@ class TensorView:
 
 
 @dataclass(frozen=True)
+class FormView:
+    """Records of a faster form, the field of `DefinitionShader` that has them, and where that is a list, the
+    type of its entries."""
+
+    field: str
+    listed: str
+    records: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StaticView:
     """What the shader of a definition is for all descriptions, entries of lists as C; `macros` are among
     them."""
@@ -66,7 +76,7 @@ class StaticView:
     bounds: tuple[str, ...]
     is_fused: bool
     activations: tuple[int, ...]
-    forms: tuple[str, ...]
+    forms: tuple[FormView, ...]
     macros: tuple[str, ...]
 
 
@@ -486,27 +496,35 @@ def _static(shader: DefinitionShader, plans: Plans) -> StaticView:
     )
 
 
-def _forms(shader: DefinitionShader, plans: Plans) -> Iterator[str]:
-    """Passes of faster forms as records, in the order of the planners' fields; NONE of those that are not."""
-    forms = {one.field: one for one in shader.forms}
+def _forms(shader: DefinitionShader, plans: Plans) -> Iterator[FormView]:
+    """Passes of faster forms, in the order of the planners' fields; NONE stands for those that are not."""
+    forms = {one.field: one.records for one in shader.forms}
     places: Mapping[str, int] = {
         **{tensor.member: number for number, tensor in enumerate(shader.tensors)},
         **{kept.member: number for number, kept in enumerate(shader.kept)},
     }
+    own = {one.name for one in fields(StaticView)}
     for one in plans.record("DefinitionShader").fields:
-        if isinstance(one.type, Record):
-            form = forms.get(one.name)
-            fields = one.type.fields[1:]
-            names = ["" if form is None else form.places[field.name] for field in fields]
-            numbers = [_number(places, name) for name in names]
-            yield _entry(-1 if form is None else form.number, *numbers)
+        if one.name not in own:
+            record = one.type.element if isinstance(one.type, ListOf) else one.type
+            assert isinstance(record, Record)
+            listed = "" if record is one.type else record.name
+            names = [field.name for field in record.fields]
+            none: Mapping[str, int] = dict.fromkeys(names, -1)
+            records = (
+                _entry(*(_number(places, known[name]) for name in names))
+                for known in forms.get(one.name, () if listed else (none,))
+            )
+            yield FormView(one.name, listed, tuple(records))
 
 
-def _number(places: Mapping[str, int], names: str | Sequence[str]) -> int:
-    """The number of a tensor, bits of several, or NONE."""
-    if isinstance(names, str):
-        return places.get(names, -1)
-    return sum(1 << places[name] for name in names)
+def _number(places: Mapping[str, int], known: int | str | Sequence[str]) -> int:
+    """A number, that of a tensor, bits of several tensors, or NONE."""
+    if isinstance(known, int):
+        return known
+    if isinstance(known, str):
+        return places.get(known, -1)
+    return sum(1 << places[name] for name in known)
 
 
 def _entry(*fields: str | int) -> str:

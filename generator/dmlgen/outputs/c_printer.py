@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
+from dmlgen.expr.bounds import ANY, Bounds, Interval
 from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE
 from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
@@ -24,6 +25,18 @@ _ARRAYS = {"UINT": "", "INT": "signed_", "FLOAT": "float_"}  # number types of a
 _LIST = "list_"
 _WIDE = "(int64_t)"
 _NEEDS = {"product": "multiply", "sum": "add"}
+
+
+class _OfTypes(Bounds):
+    """What the types of members say, whether a description is valid or not."""
+
+    def __init__(self, registry: Registry, operator: Operator | None) -> None:
+        super().__init__()
+        self._ranges = {name: one.range for name, one in registry.types.items()}
+        self._types = {} if operator is None else {one.name: one.type for one in operator.members}
+
+    def member(self, node: ir.Member) -> Interval:
+        return self._ranges.get(self._types.get(node.name, ""), ANY)
 
 
 class CPrinter(StatementPrinter):
@@ -40,6 +53,7 @@ class CPrinter(StatementPrinter):
         self.tensors: dict[str, None] = {}
         self.rule: Rule | None = None
         self._fields = {member.name: member for member in registry.structs[TENSOR].members}
+        self._bounds = _OfTypes(registry, operator)
 
     def _define(self, node: ir.Expr) -> None:
         """Make the definitions that an expression uses into variables, unless they are already."""
@@ -185,6 +199,8 @@ class CPrinter(StatementPrinter):
             case ir.Compare(op=op, left=left, right=right) if left.type == ir.INTS:
                 same = self._same(left, right)
                 return (same, ATOM) if op == "==" else (f"!{same}", COMPARISON)
+            case ir.Compare(left=left) if left.type == ir.INT and self._bounds.holds(node) is not None:
+                return str(int(bool(self._bounds.holds(node)))), ATOM  # compilers warn of a decided one
             case ir.Logic(op=op, operands=operands):
                 texts = [self.print(item, COMPARISON) for item in operands]
                 return f"({self.logic(op).join(texts)})", ATOM

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
+from dmlgen.expr.defined import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented
@@ -182,7 +183,8 @@ class HlslPrinter(StatementPrinter):
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.type.kind == "element" and node.op == "/":
-            return self._call("Quotient", node.left, node.right), ATOM
+            exactly = may_be_written_zero(node.left)
+            return self._call("DivideExactly" if exactly else "Quotient", node.left, node.right), ATOM
         if node.op in ("<<", ">>"):
             return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", node.left, node.right), ATOM
         if node.op in ("//", "%") and node.type == ir.INT:
@@ -255,6 +257,8 @@ class HlslPrinter(StatementPrinter):
                 return self.print(item, ATOM)
             case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
+            case ir.Call(function="pow"):
+                return self._call("Power", *node.arguments)
         return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)
 
     def _value(self, item: ir.Expr) -> str:

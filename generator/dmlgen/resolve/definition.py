@@ -9,14 +9,23 @@ from dataclasses import replace
 
 from dmlgen import written
 from dmlgen.analysis.counts import dimension_counts
+from dmlgen.analysis.reads import recurrence_faults
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
-from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature
+from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
 from dmlgen.expr.defined import entries_of, is_told, walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
-from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
+from dmlgen.registry import (
+    FeatureLevel,
+    Intermediate,
+    Member,
+    NumberType,
+    OutputDefinitions,
+    Rule,
+    Support,
+)
 from dmlgen.resolve.classes import element_classes
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.source import Scalar, Value
@@ -31,6 +40,8 @@ def resolve_definition(
     resolved: tuple[Rule, ...],
     support: Mapping[str, tuple[Support, ...]],
     definer: Definer,
+    since: FeatureLevel,
+    types: Mapping[str, NumberType],
 ) -> OutputDefinitions:
     """What a spec says of each output; `file` is the operator's own, beside those that it uses."""
     tensors = {member.name: member for member in members.values() if member.is_tensor}
@@ -72,7 +83,13 @@ def resolve_definition(
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
-    return OutputDefinitions(tuple(kept), outputs, definer.scope.elements)
+    defines = OutputDefinitions(tuple(kept), outputs, definer.scope.elements)
+    for of, reading, what in recurrence_faults(defines, resolved, since, members, types, counts):
+        with faults:
+            place = places[of] if reading is None else definer.place(reading)
+            raise fault(place, "recurrence", f"{what}, in {of}")
+    faults.stop()
+    return defines
 
 
 def definer_of(
@@ -198,13 +215,17 @@ def entries_read(node: ir.Expr) -> set[str]:
 
 
 def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) -> Iterator[str]:
-    """Reads of elements that no target has."""
+    """Reads of elements, and functions, that no target has."""
     for part in walk_through(value):
         match part:
             case ir.Load(tensor=ir.Tensor(name=name)) if members[name].role == "output":
                 yield f"{name} is an output, and those are never read"
             case ir.Load(tensor=ir.Tensor(name=name, index=index)) if not isinstance(index, ir.Number | None):
                 yield f"which of {name} is read must be a written number"
+            case ir.Index(sequence=ir.ListOf(), index=index) if varies(index):
+                yield "which entry of a list is taken differs from element to element"
+            case ir.Call(function="power_of_two" | "bits" | "signed" as name):
+                yield f"{name}() is a function of rules, which definitions have not"
             case ir.Call(function="joined") if part is not value or not is_output:
                 yield "joined() is the whole value of an output"
             case ir.Call("joined", (ir.Tensors(name=name), _)) if members[name].role == "output":

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 from dmlgen.expr.defined import cuts_before_storing
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules import attention, contraction, elementwise, gather, reduction, rows, scan, sliding
+from dmlgen.schedules import attention, contraction, elementwise, gather, reduction, rows, scan, sliding, sums
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm, Schedule
 
@@ -24,6 +24,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     sliding.recognise,
     attention.recognise,
     rows.recognise,
+    sums.recognise,
 )
 
 

@@ -51,12 +51,6 @@ class InElements:
     def stored(self, output: ir.Tensor, value: ir.Expr) -> ir.Expr:
         """The value of an output: an element of it, or a truth value."""
         found = self.of(value)
-        if (
-            isinstance(found, ir.Call)
-            and found.function == "int"
-            and found.arguments[0].type != self.type(output)
-        ):
-            raise Unfit  # of a negative one, a type without a sign keeps the low bits, and is not 0
         stored = found if found.type == ir.BOOL else self._settled(found, self.type(output))
         if any(isinstance(node, ir.Call) and node.function in _OF_NO_TYPE for node in ir.walk(stored)):
             raise Unfit
@@ -86,6 +80,8 @@ class InElements:
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
                 branches = self._alike(self.of(then, rounded), self.of(otherwise, rounded))
                 return ir.Conditional(self.of(test), *branches)
+            case ir.Binary(op="//" | "%", right=right) if ir.varies(right) and BOUNDS.value(right)[0] < 1:
+                raise Unfit  # by 0 it is 0, of which shaders of schedules know nothing
             case ir.Binary(op=op, left=left, right=right):
                 a, b = self._alike(self.of(left, rounded), self.of(right, rounded))
                 if node.type == ir.INT and a.type != ir.INT:
@@ -207,8 +203,10 @@ class InElements:
         if len(types) > 1:
             raise Unfit
         for element in types:
-            for place in places:
-                given[place] = self._settled(given[place], element)
+            for place, argument in enumerate(given):
+                written = function.arguments[place] == "any" and isinstance(argument, ir.Number)
+                if place in places or written:
+                    given[place] = self._settled(argument, element)
             result = element if function.result == "element" else node.type
             return ir.Call(node.function, tuple(given), result)
         if node.type != ir.FLOAT or ir.varies(node):
@@ -232,8 +230,12 @@ class InElements:
             case ir.Number(value=value):
                 whole = ir.Number(int(value), ir.INT) if value == int(value) else node
                 return ir.Call("element", (whole,), type_)
-            case ir.Call("float" | "int", (number,)):
-                return number if number.type == type_ else ir.Call("convert", (number, tensor), type_)
+            case ir.Call("float" | "int", (number,)) if number.type == type_:
+                return number
+            case ir.Call("int"):
+                raise Unfit  # an element has fewer bits: what it cannot hold would become its own limit
+            case ir.Call("float", (number,)):
+                return ir.Call("convert", (number, tensor), type_)
             case ir.Call("difference", arguments):
                 return ir.Call("difference", (*arguments, tensor), type_)
             case ir.Call("divide_exactly", (left, right)):

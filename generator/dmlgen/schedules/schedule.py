@@ -54,7 +54,7 @@ class FastForm:
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
         """The intermediate tensors that it leads to, each in a pass alone, with those that this reads; none
-        where it leads to outputs."""
+        where its passes are beside those of the definition."""
         return {}
 
 

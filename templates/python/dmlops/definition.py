@@ -747,8 +747,8 @@ class Shader:
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
     that they are; `fused` is the member with activations, `activations` the operators that it may name.
-    `forms` are passes of faster ways, as `planner` knows them: their number, and tensors by name. What it is
-    told of a description, the evaluation knows by its path there, as "told.factors.depth".
+    `forms` are passes of faster ways, as `planner` knows them: numbers, and tensors by name. What it is told
+    of a description, the evaluation knows by its path there, as "told.factors.depth".
     """
 
     tensors: Mapping[str, str]
@@ -763,7 +763,7 @@ class Shader:
     bits: tuple[str, ...]
     fused: str
     activations: tuple[int, ...]
-    forms: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    forms: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     planner: str = "definition"
 
 

@@ -112,14 +112,16 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     forms={
-        "rows": {
-            "number": 1,
-            "source": "OutputTensor",
-            "read": ["InputTensor", "MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor"],
-            "each": ["OutputTensor"],
-            "of_rows": [],
-            "output": "OutputTensor",
-        },
+        "rows": (
+            {
+                "number": 1,
+                "source": "OutputTensor",
+                "read": ["InputTensor", "MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": [],
+                "output": "OutputTensor",
+            },
+        ),
     },
     planner="rows",
     lists=(

@@ -149,14 +149,16 @@ SHADER = Shader(
         Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
     forms={
-        "rows": {
-            "number": 4,
-            "source": "InputTensor",
-            "read": ["InputTensor", "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor"],
-            "each": ["OutputGradientTensor"],
-            "of_rows": ["OutputScaleGradientTensor", "OutputBiasGradientTensor"],
-            "output": "OutputGradientTensor",
-        },
+        "rows": (
+            {
+                "number": 4,
+                "source": "InputTensor",
+                "read": ["InputTensor", "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor"],
+                "each": ["OutputGradientTensor"],
+                "of_rows": ["OutputScaleGradientTensor", "OutputBiasGradientTensor"],
+                "output": "OutputGradientTensor",
+            },
+        ),
     },
     planner="rows",
     lists=(

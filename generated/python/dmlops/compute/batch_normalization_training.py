@@ -167,14 +167,16 @@ SHADER = Shader(
         Pass(('OutputVarianceTensor',), ('Variance',)),
     ),
     forms={
-        "rows": {
-            "number": 4,
-            "source": "InputTensor",
-            "read": ["InputTensor", "FusedAddTensor", "ScaleTensor", "BiasTensor"],
-            "each": ["OutputTensor"],
-            "of_rows": ["OutputMeanTensor", "OutputVarianceTensor"],
-            "output": "OutputTensor",
-        },
+        "rows": (
+            {
+                "number": 4,
+                "source": "InputTensor",
+                "read": ["InputTensor", "FusedAddTensor", "ScaleTensor", "BiasTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": ["OutputMeanTensor", "OutputVarianceTensor"],
+                "output": "OutputTensor",
+            },
+        ),
     },
     planner="rows",
     lists=(

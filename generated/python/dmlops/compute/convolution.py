@@ -245,10 +245,12 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     forms={
-        "sliding": {
-            "number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": "FilterTensor",
-        },
-        "contracted": {"number": 2, "left": "FilterTensor", "right": "InputTensor", "output": "OutputTensor"},
+        "sliding": (
+            {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": "FilterTensor"},
+        ),
+        "contracted": (
+            {"number": 2, "left": "FilterTensor", "right": "InputTensor", "output": "OutputTensor"},
+        ),
     },
     planner="products",
     lists=(

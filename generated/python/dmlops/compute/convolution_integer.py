@@ -191,7 +191,9 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     forms={
-        "contracted": {"number": 1, "left": "FilterTensor", "right": "InputTensor", "output": "OutputTensor"},
+        "contracted": (
+            {"number": 1, "left": "FilterTensor", "right": "InputTensor", "output": "OutputTensor"},
+        ),
     },
     planner="products",
     lists=(

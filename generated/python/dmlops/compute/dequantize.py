@@ -28,12 +28,12 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     )
     block = tuple(quotient(at[d], blocks[d]) for d in range(desc.InputTensor.DimensionCount))
     zero = (
-        f.convert(load("QuantizationTensors", block, 1), desc.InputTensor.DataType)
+        f.convert(load("QuantizationTensors", block, 1), desc.OutputTensor.DataType)
         if desc.QuantizationType == QUANTIZATION_TYPE_SCALE_ZERO_POINT
         else 0
     )
     return (
-        f.difference(load("InputTensor", at), zero, desc.OutputTensor.DataType)
+        (f.convert(load("InputTensor", at), desc.OutputTensor.DataType) - zero)
         * load("QuantizationTensors", block, 0)
     )
 

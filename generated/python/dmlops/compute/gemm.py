@@ -138,7 +138,9 @@ SHADER = Shader(
         Pass(('OutputTensor',), ('Product',)),
     ),
     forms={
-        "contracted": {"number": 2, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
+        "contracted": (
+            {"number": 2, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
+        ),
     },
     planner="products",
     lists=(

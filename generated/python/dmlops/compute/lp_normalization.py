@@ -111,14 +111,16 @@ SHADER = Shader(
         Pass(('OutputTensor',), ('Norm',)),
     ),
     forms={
-        "rows": {
-            "number": 2,
-            "source": "InputTensor",
-            "read": ["InputTensor"],
-            "each": ["OutputTensor"],
-            "of_rows": [],
-            "output": "OutputTensor",
-        },
+        "rows": (
+            {
+                "number": 2,
+                "source": "InputTensor",
+                "read": ["InputTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": [],
+                "output": "OutputTensor",
+            },
+        ),
     },
     planner="rows",
     lists=(

@@ -113,7 +113,9 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     forms={
-        "sliding": {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
+        "sliding": (
+            {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
+        ),
     },
     planner="sliding",
     lists=(

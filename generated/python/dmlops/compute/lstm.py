@@ -207,6 +207,7 @@ def define(e: Evaluation) -> None:
         "gateCount": lambda: (gate_count(), hidden_size()),
         "number3": lambda: (3, hidden_size()),
         "sequenceLength2": lambda: (sequence_length(),),
+        "number4": lambda: (4, entry(desc.RecurrenceTensor.Sizes, 3)),
         "inputSize": lambda: input_size(),
         "sequenceLength": lambda: sequence_length(),
         "coupleInputForget": lambda: desc.CoupleInputForget,
@@ -215,6 +216,7 @@ def define(e: Evaluation) -> None:
         "useClipThreshold": lambda: desc.UseClipThreshold,
         "clipThreshold": lambda: e.as_single(f.single(desc.ClipThreshold)),
         "functionCount": lambda: function_count(),
+        "told.sums": lambda: (1 if True else 0, 1 if True else 0),
     }
 
 
@@ -244,12 +246,42 @@ SHADER = Shader(
         Pass(('OutputSingleTensor',), ('Hidden',)),
         Pass(('OutputCellSingleTensor',), ('Cell',)),
     ),
+    forms={
+        "sums": (
+            {
+                "number": 5,
+                "writes": ["Fed"],
+                "reads": [],
+                "weights": "WeightTensor",
+                "tensors": ["WeightTensor", "InputTensor"],
+                "kept": [],
+                "sums": 1,
+                "factors": 1,
+                "rows": 10,
+                "columns": 5,
+            },
+            {
+                "number": 6,
+                "writes": ["Cell", "Hidden"],
+                "reads": ["Cell", "Fed", "Hidden"],
+                "weights": "RecurrenceTensor",
+                "tensors": ["RecurrenceTensor"],
+                "kept": ["Hidden"],
+                "sums": 4,
+                "factors": 1,
+                "rows": 8,
+                "columns": 4,
+            },
+        ),
+    },
+    planner="definition",
     lists=(
         ("ints", "number", "NUMBER"),
         ("ints", "number2", "NUMBER2"),
         ("ints", "gateCount", "GATE_COUNT"),
         ("ints", "number3", "NUMBER3"),
         ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
+        ("ints", "number4", "NUMBER4"),
     ),
     elements=(
     ),

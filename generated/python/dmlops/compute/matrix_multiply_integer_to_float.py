@@ -182,7 +182,9 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     forms={
-        "contracted": {"number": 1, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
+        "contracted": (
+            {"number": 1, "left": "ATensor", "right": "BTensor", "output": "OutputTensor"},
+        ),
     },
     planner="products",
     lists=(

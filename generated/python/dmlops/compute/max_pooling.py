@@ -108,7 +108,9 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     forms={
-        "sliding": {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
+        "sliding": (
+            {"number": 1, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
+        ),
     },
     planner="sliding",
     lists=(

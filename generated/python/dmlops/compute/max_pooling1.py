@@ -126,7 +126,9 @@ SHADER = Shader(
         Pass(('OutputIndicesTensor',), ()),
     ),
     forms={
-        "sliding": {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
+        "sliding": (
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "weights": ""},
+        ),
     },
     planner="sliding",
     lists=(

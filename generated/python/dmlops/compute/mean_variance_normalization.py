@@ -170,14 +170,16 @@ SHADER = Shader(
         Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
     forms={
-        "rows": {
-            "number": 2,
-            "source": "InputTensor",
-            "read": ["InputTensor", "ScaleTensor", "BiasTensor"],
-            "each": ["OutputTensor"],
-            "of_rows": [],
-            "output": "OutputTensor",
-        },
+        "rows": (
+            {
+                "number": 2,
+                "source": "InputTensor",
+                "read": ["InputTensor", "ScaleTensor", "BiasTensor"],
+                "each": ["OutputTensor"],
+                "of_rows": [],
+                "output": "OutputTensor",
+            },
+        ),
     },
     planner="rows",
     lists=(

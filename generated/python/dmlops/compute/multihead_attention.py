@@ -470,7 +470,9 @@ SHADER = Shader(
         Pass(('OutputPresentValueTensor',), ('PresentValue',)),
     ),
     forms={
-        "attention": {"number": 3, "query": "Query", "told": ["RelativePositionBiasTensor", "MaskTensor"]},
+        "attention": (
+            {"number": 3, "query": "Query", "told": ["RelativePositionBiasTensor", "MaskTensor"]},
+        ),
     },
     planner="definition",
     lists=(

@@ -588,11 +588,13 @@ SHADER = Shader(
         Pass(('OutputPresentValueTensor',), ('PresentValue',)),
     ),
     forms={
-        "attention": {
-            "number": 3,
-            "query": "Query",
-            "told": ["RelativePositionBiasTensor", "MaskTensor", "PastSequenceLengthsTensor"],
-        },
+        "attention": (
+            {
+                "number": 3,
+                "query": "Query",
+                "told": ["RelativePositionBiasTensor", "MaskTensor", "PastSequenceLengthsTensor"],
+            },
+        ),
     },
     planner="definition",
     lists=(

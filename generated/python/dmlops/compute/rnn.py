@@ -157,11 +157,13 @@ def define(e: Evaluation) -> None:
         "number2": lambda: (0,),
         "gateCount": lambda: (gate_count(), hidden_size()),
         "sequenceLength2": lambda: (sequence_length(),),
+        "number3": lambda: (1, entry(desc.RecurrenceTensor.Sizes, 3)),
         "inputSize": lambda: input_size(),
         "sequenceLength": lambda: sequence_length(),
         "isBackward": lambda: desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
         "hiddenSize": lambda: hidden_size(),
         "functionCount": lambda: function_count(),
+        "told.sums": lambda: (1 if True else 0, 1 if True else 0),
     }
 
 
@@ -186,11 +188,41 @@ SHADER = Shader(
         Pass(('OutputSequenceTensor',), ('Hidden',)),
         Pass(('OutputSingleTensor',), ('Hidden',)),
     ),
+    forms={
+        "sums": (
+            {
+                "number": 4,
+                "writes": ["Fed"],
+                "reads": [],
+                "weights": "WeightTensor",
+                "tensors": ["WeightTensor", "InputTensor"],
+                "kept": [],
+                "sums": 1,
+                "factors": 1,
+                "rows": 10,
+                "columns": 5,
+            },
+            {
+                "number": 5,
+                "writes": ["Hidden"],
+                "reads": ["Fed", "Hidden"],
+                "weights": "RecurrenceTensor",
+                "tensors": ["RecurrenceTensor"],
+                "kept": ["Hidden"],
+                "sums": 1,
+                "factors": 1,
+                "rows": 8,
+                "columns": 4,
+            },
+        ),
+    },
+    planner="definition",
     lists=(
         ("ints", "number", "NUMBER"),
         ("ints", "number2", "NUMBER2"),
         ("ints", "gateCount", "GATE_COUNT"),
         ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
+        ("ints", "number3", "NUMBER3"),
     ),
     elements=(
     ),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -429,35 +429,44 @@ def _static(operator: str) -> DefinitionShader:
         )
         for number, one in enumerate(shader.passes)
     ]
-    return DefinitionShader(
-        [Kept(macro, type_ == "REAL_VALUE", type_ == "int64_t") for macro, type_ in shader.kept.values()],
-        passes,
-        [macro for _, _, macro in shader.lists],
-        [macro for _, macro in shader.bounds],
-        bool(shader.fused),
-        shader.activations,
-        *(
-            _form_pass(type_, shader.forms.get(name), kept, tensors)
-            for name, type_ in get_hints(DefinitionShader).items()
-            if _is_record(type_)
-        ),
-    )
+    own: dict[str, Any] = {
+        "kept": [
+            Kept(macro, kind == "REAL_VALUE", kind == "int64_t") for macro, kind in shader.kept.values()
+        ],
+        "passes": passes,
+        "lists": [macro for _, _, macro in shader.lists],
+        "bounds": [macro for _, macro in shader.bounds],
+        "is_fused": bool(shader.fused),
+        "activations": shader.activations,
+    }
+    forms = {
+        name: _form(type_, shader.forms.get(name, ()), kept, tensors)
+        for name, type_ in get_hints(DefinitionShader).items()
+        if name not in own
+    }
+    return DefinitionShader(**own, **forms)
 
 
-def _form_pass(
-    record: type[Any], form: Mapping[str, Any] | None, kept: Sequence[str], tensors: Sequence[str]
+def _form(
+    type_: Any, records: Sequence[Mapping[str, Any]], kept: Sequence[str], tensors: Sequence[str]
 ) -> Any:
-    """A pass of a faster form: tensors by number, bits where there are several; all NONE where it is not."""
+    """Passes of a faster form, one or a list: tensors by number, bits where there are several; all NONE where
+    the one is not."""
 
     def place(name: str) -> int:
         return NONE if not name else kept.index(name) if name in kept else tensors.index(name)
 
-    def number(one: int | str | Sequence[str]) -> int:
-        if isinstance(one, str | int):
-            return place(one) if isinstance(one, str) else one
-        return sum(1 << place(name) for name in one)
+    def number(known: int | str | Sequence[str]) -> int:
+        if isinstance(known, str):
+            return place(known)
+        return known if isinstance(known, int) else sum(1 << place(name) for name in known)
 
-    return record(*(NONE if form is None else number(form[name]) for name in record._fields))
+    is_one = _is_record(type_)
+    record = type_ if is_one else get_args(type_)[0]
+    if is_one and not records:
+        return record(*(NONE for _ in record._fields))
+    found = [record(*(number(known[name]) for name in record._fields)) for known in records]
+    return found[0] if is_one else found
 
 
 def _entries(kind: str, entries: Sequence[Any]) -> tuple[Sequence[int], bool]:

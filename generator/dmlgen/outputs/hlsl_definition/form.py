@@ -17,15 +17,15 @@ from dmlgen.plans.params import Constant
 
 @dataclass(frozen=True)
 class FormPass:
-    """Pass `number` of the shader, and those after it: a faster way to the outputs, or to one intermediate
-    tensor.
+    """Pass `number` of the shader, and those after it: a faster way to the outputs, or to intermediate
+    tensors.
 
     Of each kind: `field` is that of the planners' `DefinitionShader` which tells of the pass; `planner` their
     function, less `plan_`, where that is not the definition's own; `params` their record of constants;
-    `template` the file with its macros, below templates/hlsl: `head`, `kernel` and `main`; of ways to outputs
-    also `buffers`, `buffer_of` and, before the entry point, `attributes`; of ways to tensors that, too,
-    `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the type
-    that the file gives to the entries of that buffer, "" for words.
+    `template` the file with its macros, below templates/hlsl: `head`, `kernel` and `main`; of passes after
+    those of the definition also `buffers`, `buffer_of` and, before the entry point, `attributes`; of one
+    among them that, too, `scratch`, `word`, and `eight` of what it reads where that is kept as halves.
+    `scratch` here is the type that the file gives to the entries of that buffer, "" for words.
     """
 
     number: int
@@ -41,6 +41,11 @@ class FormPass:
         return {}
 
     @property
+    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        """The entries of `field`: one, or as many as there are passes where it is a list."""
+        return ({"number": self.number, **self.places},)
+
+    @property
     def told(self) -> Mapping[str, ir.Expr]:
         """What the planner is told of a description, by the path below its `Definition`."""
         return {}
@@ -53,6 +58,11 @@ class FormPass:
     def whole(self) -> tuple[FormPass, ...]:
         """The pass with others that its planner chooses from, in the order of their numbers."""
         return (self,)
+
+    @property
+    def apart(self) -> tuple[FormPass, ...]:
+        """Those of them that have constants of their own, not the definition's."""
+        return tuple(one for one in self.whole if one.params != FormPass.params)
 
     @property
     def here(self) -> str:

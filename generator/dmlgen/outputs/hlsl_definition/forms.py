@@ -10,6 +10,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import rows_pass
 from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
+from dmlgen.outputs.hlsl_definition.sums import sums_passes
 from dmlgen.registry import Operator
 
 OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (
@@ -21,3 +22,6 @@ OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...
 
 OF_TENSORS: tuple[Callable[[ShaderPrinter, Operator, str, int], FormPass | None], ...] = (attention_pass,)
 """Passes in place of one of the definition's: the intermediate tensor is given, and the number."""
+
+INSTEAD: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (sums_passes,)
+"""Passes after those of the definition, each of which a plan may take instead of one or several of them."""

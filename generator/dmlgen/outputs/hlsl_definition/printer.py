@@ -7,6 +7,7 @@ from array import array
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
+from dmlgen.expr.defined import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.outputs.hlsl_definition.constants import Constants, bounds_of_lists, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
@@ -158,10 +159,11 @@ class ShaderPrinter(LoopPrinter):
         if node.op in ("//", "%"):
             return f"{'FloorQuotient' if node.op == '//' else 'FloorRemainder'}({left}, {right})", ATOM
         if node.op == "/" and node.type.kind == "element":
-            return self._call("Quotient", left, right), ATOM
+            exactly = may_be_written_zero(node.left)
+            return self._call("DivideExactly" if exactly else "Quotient", left, right), ATOM
         if node.op in ("<<", ">>"):
             return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", left, right), ATOM
-        if node.op == "/" and self._single:
+        if node.op == "/" and (self._single or may_be_written_zero(node.left)):
             return self._call("Divide", left, right), ATOM
         return f"({left} {node.op} {right})", ATOM
 
@@ -220,6 +222,8 @@ class ShaderPrinter(LoopPrinter):
             case "min" | "max" | "abs" if node.type == ir.INT:
                 cast = f"({self._type_of(node)})"
                 return f"{name}({', '.join(cast + self.deciding(item, ATOM) for item in arguments)})"
+            case "pow" if node.type != ir.FLOAT:
+                return self._call("Power", *map(self.print, arguments))
         assert name not in NUMBERS
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.expr.defined import walk_through
 from dmlgen.outputs.compute import works_on_bits
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
-from dmlgen.outputs.hlsl_definition.forms import OF_OUTPUTS, OF_TENSORS
+from dmlgen.outputs.hlsl_definition.forms import INSTEAD, OF_OUTPUTS, OF_TENSORS
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
@@ -26,6 +25,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
+from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
@@ -77,7 +77,7 @@ class DefinitionShader:
     quantized: frozenset[str]  # those among them to whose type numbers are quantized
     kept: tuple[Kept, ...]
     passes: tuple[Pass, ...]
-    fast: FormPass | None  # beside them, a faster way to the outputs
+    fast: FormPass | None  # after them, a faster way to the outputs, or to intermediate tensors
     known_lists: tuple[Known, ...]
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
@@ -184,12 +184,13 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     defines = operator.defines
     assert defines is not None
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
+    alone = {name for form in operator.forms for name in form.reads}
     passes = [
         _pass(printer, operator, number, tensors)
-        for number, tensors in enumerate(_in_step(operator, defines.tensors))
+        for number, tensors in enumerate(in_step(defines.tensors, alone))
     ]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
-    ways = (make(printer, operator, len(passes)) for make in OF_OUTPUTS)
+    ways = (make(printer, operator, len(passes)) for make in (*OF_OUTPUTS, *INSTEAD))
     fast = next((way for way in ways if way is not None), None)
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
@@ -244,42 +245,6 @@ def _taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str,
     operations = [node for whole in defines.whole for node in ir.walk(whole) if works_on_bits(node)]
     outputs = [name for name, value in defines.outputs.items() if value in operations]
     return (*tensors_read(operator, operations), *outputs)
-
-
-def _in_step(operator: Operator, tensors: Iterable[Intermediate]) -> list[list[Intermediate]]:
-    """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's."""
-    alone = {name for form in operator.forms for name in form.reads}
-    passes: list[list[Intermediate]] = []
-    for tensor in tensors:
-        apart = passes and alone & {tensor.name, passes[-1][0].name}
-        if passes and not apart and _goes_with(tensor, passes[-1]):
-            passes[-1].append(tensor)
-        else:
-            passes.append([tensor])
-    return passes
-
-
-def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
-    """Whether a thread can work out an element right after those of others at the same coordinate."""
-    alike = all(
-        (one.sizes, one.along, keyed(one)) == (tensor.sizes, tensor.along, None) for one in (tensor, *others)
-    )
-    names = {one.name for one in others}
-    return alike and all(
-        part.coordinate == AT or (tensor.along and _is_earlier(part.coordinate))
-        for part in walk_through(tensor.value)
-        if isinstance(part, ir.Entry) and part.tensor in names
-    )
-
-
-def _is_earlier(coordinate: ir.Expr) -> bool:
-    """Whether a coordinate is one of an earlier step: it begins with at[0] less a number."""
-    match coordinate:
-        case ir.Binary(op="+", left=left):
-            return _is_earlier(left)
-        case ir.ListOf((ir.Binary("-", ir.Index(ir.Local("at"), ir.Number(0)), ir.Number(steps)), *_)):
-            return steps > 0
-    return False
 
 
 def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list[Intermediate]) -> Pass:

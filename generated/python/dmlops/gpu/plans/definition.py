@@ -25,6 +25,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
+from .sums import SumsPass, SumsTile, at_once, define_sums, is_worth_sharing, sums_tile
 from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
 from .tuning import DEFINITION_THREADS
 from .types import define_tensor, define_type
@@ -67,6 +68,9 @@ class Pass(NamedTuple):
     box_tensor: int
 
 
+Passes = Annotated[list[Pass], 32]
+
+
 class ContractedPass(NamedTuple):
     """Pass `number` of the shader, or NONE, works out an output from sums of products; the next one adds up
     sums that were left in parts. Factors and output are tensors by number."""
@@ -102,7 +106,7 @@ class RowsPass(NamedTuple):
 
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
-    and of numbers that bound lists, and faster ways to the output."""
+    and of numbers that bound lists, and faster ways to outputs and intermediate tensors."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
@@ -114,6 +118,7 @@ class DefinitionShader(NamedTuple):
     contracted: ContractedPass
     attention: AttentionPass
     rows: RowsPass
+    sums: Sequence[SumsPass]
 
 
 class Listed(NamedTuple):
@@ -196,7 +201,7 @@ class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
     are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
-    is empty where they have no statistics."""
+    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0."""
 
     is_double: bool
     tensors: Tensors
@@ -209,6 +214,7 @@ class Definition(NamedTuple):
     factors: Factors
     sliding: Sliding
     reduced: Sizes
+    sums: Sizes
 
 
 class DefinitionParams(NamedTuple):
@@ -416,6 +422,43 @@ def tell_known(
     return Known(lists, fused.words, scalars)
 
 
+def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:
+    """The pass of sums that writes what a pass does, by its place among them, or NONE."""
+    for place, sums in enumerate(shader.sums):
+        applies = told.sums[place] == 1 and sums.writes | wanted == wanted
+        if applies and sums.writes & one.writes != 0:
+            sizes = at_once(told.kept_sizes[one.target], one.is_along)
+            if is_worth_sharing(sums, told.tensors, told.kept_sizes, sizes):
+                return place
+    return NONE
+
+
+def with_sums(told: Definition, shader: DefinitionShader, wanted: int) -> Passes:
+    """The passes that lead to outputs, those of sums in place of what they replace, one or several."""
+    passes: Passes = []
+    there, written = present(told), 0
+    for one in shader.passes:
+        if is_needed(one, there, wanted):
+            place = in_place_of(told, shader, one, wanted)
+            if place == NONE:
+                passes.append(one)
+            elif shader.sums[place].writes & written == 0:
+                sums = shader.sums[place]
+                written = written | sums.writes
+                passes.append(
+                    Pass(sums.number, True, one.target, sums.writes, 0, sums.reads, one.is_along, NONE, NONE)
+                )
+    return passes
+
+
+def shared_tile(told: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
+    """What groups work out in a pass of sums; nothing in any other."""
+    for sums in shader.sums:
+        if sums.number == one.number:
+            return sums_tile(sums, told.tensors, at_once(told.kept_sizes[one.target], one.is_along))
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0)
+
+
 def kept_halves(
     out: Planning, told: Definition, shader: DefinitionShader, passes: Annotated[Sequence[Pass], 32]
 ) -> int:
@@ -439,8 +482,8 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     for tensor in told.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    wanted, there = needed(told, shader), present(told)
-    passes: Annotated[list[Pass], 32] = [one for one in shader.passes if is_needed(one, there, wanted)]
+    wanted = needed(told, shader)
+    passes = with_sums(told, shader, wanted)
     if len(passes) == 0:
         return
     space = space_of(told, shader, wanted)
@@ -461,6 +504,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         out.define("HALVES", int(halves != 0))
     out.share()
 
+    tiles: Annotated[list[SumsTile], 32] = [shared_tile(told, shader, one) for one in passes]
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors that have been written since the last wait
@@ -475,7 +519,8 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
-            for one in passes[place:end]:
+            for item in range(place, end):
+                one = passes[item]
                 shape = box_of(told, one)
                 whole = element_count(shape)
                 if whole >= MAX_COUNT:
@@ -492,6 +537,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                     out.define("SCRATCH_VECTOR", 4)
                     count = count // 8
                     threads = count
+                elif tiles[item].threads > 0:
+                    define_sums(out, tiles[item])
+                    threads, in_group = tiles[item].all_threads, tiles[item].threads
                 groups = grid(out, threads, in_group, 1)
                 out.define("NUM_THREADS", in_group)
                 waits = one.reads & pending != 0

@@ -127,7 +127,8 @@ def plan_scan(out: Planning, told: Scan) -> None:
     segments = ceil_div(length, segment)
     if segments == 1:
         side_by_side = count >= SCAN_MANY_LINES and loops[-1].strides[-1] < abs(target.step)
-        is_grouped = length > SCAN_SHORT_LINE and not side_by_side
+        is_alone = length <= (SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_LINE)
+        is_grouped = not is_alone and not side_by_side
         loops.append(Loop(1, [0, 0]))
         define_tensor(out, told.input)
         define_tensor(out, told.output)

@@ -1,0 +1,154 @@
+"""What the passes of sums in the shader of a definition consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import entries_of
+from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_definition.tensors import Kept
+from dmlgen.registry import Operator
+from dmlgen.schedules.sums import SharedSums, Sums
+
+
+@dataclass(frozen=True)
+class Read:
+    """What is read for a factor: a tensor of the description or an intermediate one, and where it begins."""
+
+    tensor: Tensor | None
+    kept: Kept | None
+    place: str
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum by name, the number of the factor of its products, and where the weights begin."""
+
+    name: str
+    factor: int
+    place: str
+
+
+@dataclass(frozen=True)
+class SumsPass:
+    """The pass that works out intermediate tensors, `values`, from sums of products; see `SharedSums`."""
+
+    number: int
+    when: ir.Expr
+    values: tuple[tuple[Kept, str], ...]
+    reads: frozenset[str]
+    along: bool
+    weights: Tensor
+    factors: tuple[tuple[Read, ...], ...]
+    sums: tuple[Sum, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    rank: int
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The dimensions on which both depend, or neither; of a recurrence, steps are not among them."""
+        taken = (*self.rows, *self.columns, *((0,) if self.along else ()))
+        return tuple(d for d in range(self.rank) if d not in taken)
+
+    @property
+    def every(self) -> tuple[Read, ...]:
+        """What is read for factors, one after the other."""
+        return tuple(read for factor in self.factors for read in factor)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The tensors of the description among it, and the weights."""
+        return tuple(dict.fromkeys((self.weights, *(one.tensor for one in self.every if one.tensor))))
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """The intermediate tensors among it."""
+        return tuple(dict.fromkeys(one.kept for one in self.every if one.kept))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(kept.member for kept, _ in self.values)
+
+    @property
+    def record(self) -> Mapping[str, int | str | Sequence[str]]:
+        """What planners know of it."""
+        return {
+            "number": self.number,
+            "writes": self.targets,
+            "reads": sorted(self.reads),
+            "weights": self.weights.member,
+            "tensors": [tensor.member for tensor in self.tensors],
+            "kept": [kept.member for kept in self.kept],
+            "sums": len(self.sums),
+            "factors": len(self.factors),
+            "rows": sum(1 << d for d in self.rows),
+            "columns": sum(1 << d for d in self.columns),
+        }
+
+
+@dataclass(frozen=True)
+class SumsPasses(FormPass):
+    """The passes of sums, of which planners take those that a description is worth."""
+
+    passes: tuple[SumsPass, ...]
+    field = "sums"
+    template = "sums"
+
+    @property
+    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        return [one.record for one in self.passes]
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        """For each of the passes whether it applies, as 1 or 0."""
+        one, zero = ir.Number(1, ir.INT), ir.Number(0, ir.INT)
+        return {"sums": ir.ListOf(tuple(ir.Conditional(pass_.when, one, zero) for pass_ in self.passes))}
+
+    @property
+    def here(self) -> str:
+        return f"PASS >= {self.number}"
+
+
+def sums_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SumsPasses | None:
+    """The passes of sums, if intermediate tensors are made of them, from a number on."""
+    sums = operator.form(Sums)
+    if sums is None:
+        return None
+    passes = (_pass(printer, one, place) for place, one in enumerate(sums.passes, number))
+    return SumsPasses(number, tuple(passes))
+
+
+def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
+    def read(one: ir.Load | ir.Entry) -> Read:
+        assert isinstance(one.coordinate, ir.ListOf)
+        place = _begin(printer, one.coordinate.items[:-1])
+        if isinstance(one, ir.Entry):
+            return Read(None, printer.kept[one.tensor], place)
+        return Read(printer.tensors[one.tensor.name], None, place)
+
+    read_for_factors = {one.tensor for factor in sums.factors for one in factor if isinstance(one, ir.Entry)}
+    return SumsPass(
+        number=number,
+        when=sums.when,
+        values=tuple((printer.kept[name], printer.value(value, False)) for name, value in sums.values),
+        reads=frozenset(
+            read_for_factors.union(one.tensor for _, value in sums.values for one in entries_of(value))
+        ),
+        along=sums.along,
+        weights=printer.tensors[sums.weights],
+        factors=tuple(tuple(map(read, factor)) for factor in sums.factors),
+        sums=tuple(Sum(one.name, one.factor, _begin(printer, one.place)) for one in sums.sums),
+        rows=sums.rows,
+        columns=sums.columns,
+        rank=sums.rank,
+    )
+
+
+def _begin(printer: ShaderPrinter, head: Sequence[ir.Expr]) -> str:
+    """The coordinate of the first product's element."""
+    return printer.deciding(ir.ListOf((*head, ir.Number(0, ir.INT))))

@@ -1,0 +1,49 @@
+"""Which intermediate tensors a thread can write together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import walk_through
+from dmlgen.registry import Intermediate
+from dmlgen.schedules.keyed import keyed
+from dmlgen.schedules.sets import AT
+
+
+def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> list[list[Intermediate]]:
+    """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's.
+
+    Each of those that are `alone` has a pass of its own.
+    """
+    passes: list[list[Intermediate]] = []
+    for tensor in tensors:
+        apart = passes and (tensor.name in alone or passes[-1][0].name in alone)
+        if passes and not apart and _goes_with(tensor, passes[-1]):
+            passes[-1].append(tensor)
+        else:
+            passes.append([tensor])
+    return passes
+
+
+def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
+    """Whether a thread can work out an element right after those of others at the same coordinate."""
+    alike = all(
+        (one.sizes, one.along, keyed(one)) == (tensor.sizes, tensor.along, None) for one in (tensor, *others)
+    )
+    names = {one.name for one in others}
+    return alike and all(
+        part.coordinate == AT or (tensor.along and _is_earlier(part.coordinate))
+        for part in walk_through(tensor.value)
+        if isinstance(part, ir.Entry) and part.tensor in names
+    )
+
+
+def _is_earlier(coordinate: ir.Expr) -> bool:
+    """Whether a coordinate is one of an earlier step: it begins with at[0] less a number."""
+    match coordinate:
+        case ir.Binary(op="+", left=left):
+            return _is_earlier(left)
+        case ir.ListOf((ir.Binary("-", ir.Index(ir.Local("at"), ir.Number(0)), ir.Number(steps)), *_)):
+            return steps > 0
+    return False

@@ -1,0 +1,288 @@
+"""Intermediate tensors that are made of sums of products: projections, and the steps of recurrent networks.
+
+A product is of one element of a tensor of weights and of other reads, all of whose coordinates end with its
+number. What counts is which dimensions of the intermediate tensor these depend on: weights that are the same
+along some dimension are read once for it, and so are the other factors along the dimensions of the weights.
+Anything may be made of the sums that reads no weights.
+
+Where fewer passes do for one value of a truth value of the description, each of its values is a case of its
+own. In a recurrence the first step, which begins with `... if at[0] == 0 else`, has no sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import walk_through
+from dmlgen.registry import Intermediate, OutputDefinitions
+from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.sets import AT, ZERO
+from dmlgen.schedules.steps import in_step
+
+Read: TypeAlias = ir.Load | ir.Entry
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of products, the local `name`: of factor number `factor` and the weights from `place` on."""
+
+    name: str
+    factor: int
+    place: tuple[ir.Expr, ...]
+
+
+@dataclass(frozen=True)
+class SharedSums:
+    """Intermediate tensors that are written together, from sums of products that groups of threads share.
+
+    They are that where `when` holds. `values` are those of the tensors at `at`, by name, made of `sums`.
+    Products are of an element of `weights` and of one of `factors`, each of which is a product of reads.
+    Coordinates of all of them end with the number of the product. Weights depend on dimensions `rows` of what
+    is written and not on `columns`, factors the other way round; both may depend on the rest of its `rank`.
+    """
+
+    when: ir.Expr
+    values: tuple[tuple[str, ir.Expr], ...]
+    along: bool
+    weights: str
+    factors: tuple[tuple[Read, ...], ...]
+    sums: tuple[Sum, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    rank: int
+
+
+@dataclass(frozen=True)
+class Sums(FastForm):
+    """A faster way to intermediate tensors, pass by pass, each in place of one or several of the definition
+    (`schedules`)."""
+
+    passes: tuple[SharedSums, ...]
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Sums | None:
+    """The sums of products that intermediate tensors of a definition are made of."""
+    if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
+        return None
+    try:
+        cases = _cases(defines)
+    except TooLarge:
+        return None
+    found: dict[SharedSums, list[ir.Expr]] = {}  # with the cases that they are of
+    for case in cases:
+        for step in in_step(case.tensors):
+            with suppress(Unfit):
+                found.setdefault(_Reader(step, case, defines, described).sums(), []).append(case.when)
+    if not found:
+        return None
+    return Sums(
+        tuple(one if len(of) == len(cases) else replace(one, when=of[0]) for one, of in found.items())
+    )
+
+
+class _Case(NamedTuple):
+    """A case of the description, by its condition and by the member's value, and the tensors written out."""
+
+    when: ir.Expr
+    choice: Choice
+    tensors: list[Intermediate]
+
+
+def _cases(defines: OutputDefinitions) -> list[_Case]:
+    """The cases that are told apart."""
+    usual = _case(defines, ir.Number(True, ir.BOOL), {})
+    nodes = (node for one in usual.tensors for node in ir.walk(one.value))
+    for member in dict.fromkeys(node for node in nodes if isinstance(node, ir.Member)):
+        if member.type == ir.BOOL:
+            cases = [
+                _case(defines, member, {member: ir.Number(True, ir.BOOL)}),
+                _case(defines, ir.Not(member), {member: ir.Number(False, ir.BOOL)}),
+            ]
+            if any(len(in_step(one.tensors)) < len(in_step(usual.tensors)) for one in cases):
+                return cases
+    return [usual]
+
+
+def _case(defines: OutputDefinitions, when: ir.Expr, choice: Choice) -> _Case:
+    tensors = [
+        replace(one, sizes=written(one.sizes, choice), value=written(one.value, choice))
+        for one in defines.tensors
+    ]
+    return _Case(when, choice, tensors)
+
+
+class _Reader:
+    """Reads the values of intermediate tensors that are written together."""
+
+    def __init__(
+        self, step: Sequence[Intermediate], case: _Case, defines: OutputDefinitions, described: Described
+    ) -> None:
+        self._step, self._choice, self._described = step, case.choice, described
+        self._sizes = {one.name: one.sizes for one in case.tensors}
+        self._values = {one.name: one.value for one in defines.tensors}
+        self._rank = len(_items(step[0].sizes))
+
+    def sums(self) -> SharedSums:
+        first = self._step[0]
+        if any(one.type != ir.FLOAT or one.decides for one in self._step):
+            raise Unfit
+        folds = dict.fromkeys(fold for one in self._step for fold in _folds(_later(one)))
+        products = [self._product(fold) for fold in folds]
+        factors = tuple(dict.fromkeys(factor for factor, _ in products))
+        weights = {one.tensor.name for _, one in products}
+        if len(weights) != 1:
+            raise Unfit
+        names = [f"total{number}" for number in range(len(folds))]
+        totals: dict[ir.Expr, ir.Expr] = {
+            fold: ir.Local(name, ir.FLOAT, varies=True) for fold, name in zip(folds, names, strict=True)
+        }
+        values = tuple((one.name, self._made(one.name, totals)) for one in self._step)
+        others = [part for _, value in values for part in walk_through(value)]
+        others += [read for factor in factors for read in factor]
+        if any(isinstance(part, ir.Load) and part.tensor.name in weights for part in others):
+            raise Unfit
+        of_factors = _dimensions(read for factor in factors for read in factor)
+        of_weights = _dimensions(load for _, load in products)
+        steps = {0} if first.along else set()
+        return SharedSums(
+            when=ir.Number(True, ir.BOOL),
+            values=values,
+            along=first.along,
+            weights=weights.pop(),
+            factors=factors,
+            sums=tuple(
+                Sum(name, factors.index(factor), _items(load.coordinate)[:-1])
+                for name, (factor, load) in zip(names, products, strict=True)
+            ),
+            rows=tuple(sorted(of_weights - of_factors - steps)),
+            columns=tuple(sorted(of_factors - of_weights - steps)),
+            rank=self._rank,
+        )
+
+    def _made(self, name: str, totals: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
+        """The value of a tensor as it is defined, made of totals in place of the sums that they stand for."""
+        value = _opened(self._values[name], self._choice)
+        return ir.substitute(value, {fold: totals[written(fold, self._choice)] for fold in _folds(value)})
+
+    def _product(self, fold: ir.Fold) -> tuple[tuple[Read, ...], ir.Load]:
+        """The reads of a factor, and that of the weights; entries of coordinates are spelled out."""
+        match fold:
+            case ir.Fold(
+                "sum",
+                (ir.Each(variable=ir.Local(type=ir.INT) as k, first=None, last=depth),),
+                None,
+                body,
+                ir.FLOAT,
+            ):
+                reads = [self._read(read, k) for read in _multiplied(body)]
+            case _:
+                raise Unfit
+        last = self._rank - 1
+        weights = [read for read in reads if last in _dimensions([read])]
+        factor = tuple(read for read in reads if read not in weights)
+        if len(weights) != 1 or not factor or depth not in map(self._last_size, reads):
+            raise Unfit
+        (load,) = weights
+        if not isinstance(load, ir.Load):
+            raise Unfit
+        return factor, load
+
+    def _read(self, read: ir.Expr, k: ir.Local) -> Read:
+        """A read at a coordinate that ends with the number of the product and depends on no other read."""
+        match read:
+            case ir.Load(tensor=ir.Tensor(name=name, index=None)) if (
+                self._described.is_certain(name)
+                and self._described.is_float(name, {})
+                and not self._described.may_be(name, "FLOAT64")
+            ):
+                pass
+            case ir.Entry(type=ir.FLOAT):
+                pass
+            case _:
+                raise Unfit
+        *head, number = _items(read.coordinate)
+        inner = [part for item in head for part in ir.walk(item)]
+        if number != k or k in inner or any(isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in inner):
+            raise Unfit
+        return replace(read, coordinate=ir.ListOf((*head, number)))
+
+    def _last_size(self, read: Read) -> ir.Expr:
+        dimension = len(_items(read.coordinate)) - 1
+        if isinstance(read, ir.Entry):
+            return _items(self._sizes[read.tensor])[dimension]
+        return ir.Index(ir.Field(read.tensor, "Sizes", ir.INTS), ir.Number(dimension, ir.INT))
+
+
+def _later(tensor: Intermediate) -> ir.Expr:
+    """The value without that of the first step of a recurrence."""
+    if not tensor.along:
+        return tensor.value
+    is_first = ir.Compare("==", ir.Index(AT, ZERO), ZERO)
+    match tensor.value:
+        case ir.Conditional(test, begin, otherwise) if not _folds(begin):
+            if is_first in (test.operands if isinstance(test, ir.Logic) and test.op == "or" else (test,)):
+                return otherwise
+    raise Unfit
+
+
+def _folds(node: ir.Expr) -> list[ir.Fold]:
+    return [part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled]
+
+
+def _opened(node: ir.Expr, choice: Choice) -> ir.Expr:
+    """An expression in which no function has a sum: in place of those with one stands what they say."""
+    if not any(isinstance(part, ir.Fold) and not part.unrolled for part in walk_through(node)):
+        return node
+    match node:
+        case ir.Fold():
+            return node
+        case ir.Definition(value=value):
+            return _opened(value, choice)
+        case ir.Apply(function=function, arguments=arguments):
+            given = {one.name: item for one, item in zip(function.parameters, arguments, strict=True)}
+            parameters = {part for part in ir.walk(function.body) if isinstance(part, ir.Local)}
+            stands_for: dict[ir.Expr, ir.Expr] = {
+                one: given[one.name] for one in parameters if one.name in given
+            }
+            return _opened(ir.substitute(function.body, stands_for), choice)
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            decided = written(test, choice)
+            if isinstance(decided, ir.Number):
+                return _opened(then if decided.value else otherwise, choice)
+    return rebuilt(node, lambda part: _opened(part, choice))
+
+
+def _multiplied(node: ir.Expr) -> list[ir.Expr]:
+    match node:
+        case ir.Binary("*", left, right, ir.FLOAT):
+            return _multiplied(left) + _multiplied(right)
+    return [node]
+
+
+def _items(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The entries of a list one by one."""
+    match coordinate:
+        case ir.ListOf(items):
+            return items
+        case ir.Binary("+", left, right, ir.INTS):
+            return _items(left) + _items(right)
+        case ir.Slice(sequence=sequence, lower=None, upper=ir.Number(value=int(upper))) if sequence == AT:
+            return tuple(ir.Index(AT, ir.Number(number, ir.INT)) for number in range(upper))
+    raise Unfit
+
+
+def _dimensions(reads: Iterable[Read]) -> set[int]:
+    """The entries of `at` that coordinates depend on."""
+    parts = [part for read in reads for part in ir.walk(read.coordinate)]
+    entries = [part.index for part in parts if isinstance(part, ir.Index) and part.sequence == AT]
+    found = {entry.value for entry in entries if isinstance(entry, ir.Number)}
+    if parts.count(AT) != len(entries) or not all(isinstance(entry, ir.Number) for entry in entries):
+        raise Unfit
+    return {int(number) for number in found}

@@ -1,0 +1,146 @@
+"""Sums of products, passes of definitions: intermediate tensors whose sums are shared by groups of threads.
+
+Of the tensor that is written, the dimensions on which weights depend count rows, those of the other factors
+count columns. A group has some of both: what it reads of either serves all of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from .loops import ceil_div, element_count, times
+from .planning import Planning
+from .told import Sizes, Tensor, Tensors
+from .tuning import (
+    SUMS_AHEAD,
+    SUMS_FEW_THREADS,
+    SUMS_GROUPS,
+    SUMS_LEAST_PRODUCTS,
+    SUMS_MANY_THREADS,
+    SUMS_OWN,
+    SUMS_ROWS,
+    SUMS_TILE,
+)
+
+
+class SumsPass(NamedTuple):
+    """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor; `tensors`
+    and `kept` for the tensors of the description and the intermediate ones that products are made of, of
+    which `weights`, by number, is one. There are `sums` for each element, with so many `factors` besides
+    weights. `rows` and `columns` have a bit for each dimension of what is written."""
+
+    number: int
+    writes: int
+    reads: int
+    weights: int
+    tensors: int
+    kept: int
+    sums: int
+    factors: int
+    rows: int
+    columns: int
+
+
+class SumsTile(NamedTuple):
+    """What a group works out, what of this a thread does, the neighbouring weights that it reads at once, and
+    how often ahead; threads in a group, and in all."""
+
+    rows: int
+    columns: int
+    threadRows: int
+    threadColumns: int
+    vector: int
+    fetches: int
+    threads: int
+    all_threads: int
+
+
+def at_once(sizes: Sizes, is_along: bool) -> Annotated[list[int], 8]:
+    """The sizes of what is written at once: of a recurrence, one step."""
+    step: Annotated[list[int], 8] = [1 if is_along and d == 0 else size for d, size in enumerate(sizes)]
+    return step
+
+
+def count_along(sizes: Sizes, dimensions: int) -> int:
+    """How many coordinates there are along some dimensions, given as bits."""
+    count = 1
+    for d, size in enumerate(sizes):
+        if dimensions >> d & 1 == 1:
+            count = times(count, size)
+    return count
+
+
+def is_worth_sharing(
+    one: SumsPass, tensors: Tensors, kept_sizes: Annotated[Sequence[Sizes], 16], sizes: Sizes
+) -> bool:
+    """Whether groups are faster: there are many products, and of all that they are made of as many."""
+    depth = tensors[one.weights].sizes[-1]
+    for place, tensor in enumerate(tensors):
+        if one.tensors >> place & 1 == 1 and tensor.sizes[-1] != depth:
+            return False
+    for place, kept in enumerate(kept_sizes):
+        if one.kept >> place & 1 == 1 and kept[-1] != depth:
+            return False
+    return times(times(element_count(sizes), depth), one.sums) >= SUMS_LEAST_PRODUCTS
+
+
+def weights_vector(weights: Tensor) -> int:
+    """Neighbouring weights of one sum that are read at once."""
+    is_whole = weights.strides[-1] == 1 and weights.sizes[-1] % 4 == 0
+    for size, stride in zip(weights.sizes[:-1], weights.strides[:-1], strict=True):
+        is_whole = is_whole and (size == 1 or stride % 4 == 0)
+    return 4 if is_whole else 1
+
+
+def sums_tile(one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
+    """What suits the sizes of what is written at once: all columns up to 32, and as many rows as leave enough
+    groups."""
+    weights = tensors[one.weights]
+    depth, vector = weights.sizes[-1], weights_vector(weights)
+    rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
+    others = count_along(sizes, 255 - (one.rows | one.columns))
+    thread_columns = 1
+    while thread_columns < min(columns, 8):
+        thread_columns *= 2
+    in_group = thread_columns
+    while in_group < min(columns, 32):
+        in_group *= 2
+    threads = SUMS_MANY_THREADS if thread_columns == 8 else SUMS_FEW_THREADS
+    across = times(ceil_div(columns, in_group), others)
+    thread_rows = 1
+    while (
+        2 * thread_rows * one.sums * thread_columns <= SUMS_OWN
+        and times(ceil_div(rows, 2 * thread_rows * SUMS_ROWS), across) >= SUMS_GROUPS
+    ):
+        thread_rows *= 2
+    lanes = threads * thread_columns // (SUMS_ROWS * in_group)
+    fetches = 1
+    padded = in_group + (thread_columns if in_group > 1 else 0)
+    while (
+        2 * fetches * vector * one.sums * thread_rows <= SUMS_AHEAD
+        and fetches * vector * lanes < depth
+        and 2 * fetches * vector * lanes * padded * one.factors <= SUMS_TILE
+    ):
+        fetches *= 2
+    groups = times(ceil_div(rows, SUMS_ROWS * thread_rows), across)
+    return SumsTile(
+        SUMS_ROWS * thread_rows,
+        in_group,
+        thread_rows,
+        thread_columns,
+        vector,
+        fetches,
+        threads,
+        times(groups, threads),
+    )
+
+
+def define_sums(out: Planning, tile: SumsTile) -> None:
+    """The macros of a pass of sums."""
+    out.define("SUM_ROWS", tile.rows)
+    out.define("SUM_COLUMNS", tile.columns)
+    out.define("THREAD_ROWS", tile.threadRows)
+    out.define("THREAD_COLUMNS", tile.threadColumns)
+    out.define("WEIGHTS_VECTOR", tile.vector)
+    out.define("FETCHES", tile.fetches)

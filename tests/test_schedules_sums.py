@@ -1,0 +1,330 @@
+"""Which intermediate tensors share sums of products, and what the shader of recurrent networks gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from c_plans import Library, expected
+from dmlgen.resolve import load_registry
+from dmlgen.schedules.sums import Sums
+from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu.plans import sums
+from dmlops.gpu.programs import Programs
+from gpu_device import device, run_in_guard_zones
+from page_formulas import FORMULAS, Members
+from schedule_cases import SPECS, Variant
+
+__all__ = ["device"]
+
+
+def test_only_recurrent_networks_have_such_sums() -> None:
+    """A GRU whose reset gate comes after the product needs no other unit's gate, and one pass for a step."""
+    found = {one.name: form for one in load_registry(SPECS).operators if (form := one.form(Sums))}
+    written = {
+        name: [([target for target, _ in one.values], len(one.sums), len(one.factors)) for one in form.passes]
+        for name, form in found.items()
+    }
+    assert written == {
+        "RNN": [(["Fed"], 1, 1), (["Hidden"], 1, 1)],
+        "GRU": [(["Fed"], 1, 1), (["Reset", "Hidden"], 3, 1), (["Reset"], 1, 1), (["Hidden"], 2, 2)],
+        "LSTM": [(["Fed"], 1, 1), (["Cell", "Hidden"], 4, 1)],
+    }
+
+
+SECTION = """compute:
+  uses: [recurrent]
+  tensors:
+    Hidden:
+      sizes: states
+      along: 0
+      value: "begin(HiddenInitTensor) if at[0] == 0 else act(fed(0) + {}, 0) if running else earlier(Hidden)"
+  outputs:
+    OutputSequenceTensor: "Hidden[[step(at[0], at[1], at[2])] + at[1:]] if at[0] < steps(at[2]) else 0"
+    OutputSingleTensor: "Hidden[[SequenceLength] + at[1:]]"
+"""
+STATE, WEIGHT = "Hidden[[at[0] - 1, at[1], at[2], k]]", "RecurrenceTensor[[0, at[1], at[3], k]]"
+FIRST_WEIGHT = "RecurrenceTensor[[0, at[1], 0 * at[3], k]]"
+LOOP = "for k in range(HiddenSize)"
+
+
+def passes(folder: Path, part: str) -> dict[str, Any]:
+    """The passes of a recurrent network with something else in place of its second product."""
+    form = Variant(folder, "RNN", SECTION.format(part)).operator.form(Sums)
+    assert form is not None
+    return {name: one for one in form.passes for name, _ in one.values}
+
+
+@pytest.mark.parametrize(
+    ("part", "count", "factors"),
+    [
+        (f"sum({STATE} * {WEIGHT} {LOOP})", 1, 1),
+        (f"sum({WEIGHT} * {STATE} {LOOP})", 1, 1),
+        (f"2 * sum({STATE} * {WEIGHT} * {STATE} {LOOP}) + earlier(Hidden)", 1, 1),
+        (f"sum({STATE} * {WEIGHT} {LOOP}) * sum({STATE} * {STATE} * {WEIGHT} {LOOP})", 2, 2),
+        (f"max(sum({STATE} * {WEIGHT} {LOOP}), sum({STATE} * {FIRST_WEIGHT} {LOOP}))", 2, 1),
+    ],
+    ids=["as it is", "turned round", "of three", "of two factors", "of two rows"],
+)  # fmt: skip
+def test_sums_in_a_recurrence_are_found(part: str, count: int, factors: int, tmp_path: Path) -> None:
+    one = passes(tmp_path, part)["Hidden"]
+    assert (len(one.sums), len(one.factors), one.rows, one.columns) == (count, factors, (3,), (2,))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"max({STATE} * {WEIGHT} {LOOP})",
+        f"sum({STATE} + {WEIGHT} {LOOP})",
+        f"sum({STATE} * {WEIGHT} {LOOP} if k != 1)",
+        f"sum({STATE} * {WEIGHT} for k in range(HiddenSize - 1))",
+        f"sum({STATE} * RecurrenceTensor[[0, at[1], k, at[3]]] {LOOP})",
+        f"sum({STATE} * BiasTensor[[0, 0, at[3] * 0, k]] {LOOP})",
+        f"sum({STATE} * {WEIGHT} {LOOP}) + RecurrenceTensor[[0, 0, 0, 0]]",
+        f"sum({STATE.replace('at[2]', 'at[3] * 0')} * {WEIGHT} {LOOP})",
+        f"sum({STATE} * {WEIGHT.replace('at[3]', '0')} {LOOP})",
+        f"sum({STATE} * float(k) * {WEIGHT} {LOOP})",
+    ],
+    ids=[
+        "greatest", "no product", "not all", "not to the end", "column", "optional weights", "weights again",
+        "both by unit", "none by unit", "its number",
+    ],
+)  # fmt: skip
+def test_what_nearly_is_one_is_none(part: str, tmp_path: Path) -> None:
+    assert "Hidden" not in passes(tmp_path, part)
+
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+FUNCTIONS = {"RNN": ["TANH"], "GRU": ["SIGMOID", "TANH"], "LSTM": ["SIGMOID", "TANH", "SOFTSIGN"]}
+USUAL: dict[str, dict[str, Any]] = {
+    "RNN": {},
+    "GRU": {"LinearBeforeReset": True},
+    "LSTM": {"ClipThreshold": 0.5, "UseClipThreshold": False, "CoupleInputForget": False},
+}
+
+
+def network(
+    operator: str,
+    batch: int,
+    size: int,
+    units: int,
+    *,
+    direction: str = "FORWARD",
+    data_type: str = "FLOAT32",
+    steps: int = 3,
+    without: tuple[str, ...] = (),
+    **members: Any,
+) -> dict[str, Any]:
+    """The form of a description with all tensors that it may have, less some."""
+    ways, rows = 2 if direction == "BIDIRECTIONAL" else 1, GATES[operator] * units
+    states = [1, ways, batch, units]
+    sizes = {
+        "InputTensor": [1, steps, batch, size],
+        "WeightTensor": [1, ways, rows, size],
+        "RecurrenceTensor": [1, ways, rows, units],
+        "BiasTensor": [1, 1, ways, 2 * rows],
+        "HiddenInitTensor": states,
+        "SequenceLengthsTensor": [1, 1, 1, batch],
+        "OutputSequenceTensor": [steps, *states[1:]],
+        "OutputSingleTensor": states,
+    }
+    if operator == "LSTM":
+        sizes |= {"CellMemInitTensor": states, "OutputCellSingleTensor": states}
+        sizes |= {"PeepholeTensor": [1, 1, ways, 3 * units]}
+    form: dict[str, Any] = {
+        name: {"DataType": "UINT32" if name == "SequenceLengthsTensor" else data_type, "Sizes": one}
+        for name, one in sizes.items()
+        if name not in without
+    }
+    functions = [{"type": f"ACTIVATION_{one}", "desc": {}} for one in FUNCTIONS[operator]] * ways
+    form |= {"ActivationDescCount": len(functions), "ActivationDescs": functions, "Direction": direction}
+    return form | USUAL[operator] | members
+
+
+OPTIONAL = ("BiasTensor", "HiddenInitTensor", "SequenceLengthsTensor")
+CASES = {
+    "rnn": network("RNN", 2, 40, 64),
+    "rnn, both ways, many": network("RNN", 33, 24, 36, direction="BIDIRECTIONAL"),
+    "rnn, halves, backward": network("RNN", 9, 33, 70, direction="BACKWARD", data_type="FLOAT16"),
+    "rnn of one unit": network("RNN", 80, 64, 1),
+    "gru": network("GRU", 1, 32, 64),
+    "gru, reset first": network("GRU", 17, 20, 48, LinearBeforeReset=False),
+    "gru, both ways": network("GRU", 5, 31, 37, direction="BIDIRECTIONAL"),
+    "gru, reset first, both ways": network(
+        "GRU", 3, 31, 37, direction="BIDIRECTIONAL", LinearBeforeReset=False, data_type="FLOAT16"
+    ),
+    "lstm": network("LSTM", 1, 32, 64, without=(*OPTIONAL, "PeepholeTensor", "CellMemInitTensor")),
+    "lstm, all there": network("LSTM", 4, 36, 40, direction="BIDIRECTIONAL"),
+    "lstm, cut and coupled": network(
+        "LSTM", 12, 20, 33, direction="BACKWARD", UseClipThreshold=True, CoupleInputForget=True
+    ),
+    "lstm, halves": network("LSTM", 32, 64, 64, data_type="FLOAT16", without=("OutputSequenceTensor",)),
+    "lstm, no last state": network("LSTM", 7, 16, 52, without=("OutputSingleTensor", *OPTIONAL)),
+    "lstm, one step": network("LSTM", 40, 16, 52, steps=1),
+}  # fmt: skip
+
+
+def made(form: dict[str, Any], operator: str) -> Any:
+    desc = dmlops.from_json({"type": operator, "desc": form})
+    assert [one for one in desc.validate("6.4") if not one.advice] == []
+    return desc
+
+
+def described(name: str) -> Any:
+    return made(CASES[name], name.partition(",")[0].partition(" ")[0].upper())
+
+
+def spread(tensor: TensorDesc) -> TensorDesc:
+    """The same tensor, its elements two apart and its rows further."""
+    strides, step = [], 2
+    for size in reversed(tensor.Sizes):
+        strides.insert(0, step)
+        step = step * size + 3
+    return TensorDesc(tensor.DataType, tensor.Sizes, Strides=tuple(strides))
+
+
+def inputs_of(desc: Any) -> dict[str, np.ndarray]:
+    """Small numbers; sequences of all lengths."""
+    rng = np.random.default_rng(7)
+    found: dict[str, np.ndarray] = {}
+    for member in desc.MEMBERS:
+        tensor = getattr(desc, member.name)
+        if member.role == "input" and tensor is not None:
+            drawn = rng.uniform(-0.5, 0.5, tensor.Sizes)
+            if member.name == "SequenceLengthsTensor":
+                drawn = np.arange(tensor.Sizes[3]).reshape(tensor.Sizes) % (desc.InputTensor.Sizes[1] + 1)
+            found[member.name] = drawn.astype(tensor.DataType.numpy)
+    return found
+
+
+def check(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Compares with the reference, and two runs with each other."""
+    found: dict[str, np.ndarray] = run_in_guard_zones(device, desc, inputs)
+    again = gpu.run(desc, inputs, device)
+    for name, result in reference.run(desc, inputs).items():
+        tolerance = 2e-3 if result.dtype == np.float16 else 4e-6
+        np.testing.assert_allclose(found[name], result, tolerance, tolerance, err_msg=name)
+        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
+    return found
+
+
+def shared(desc: Any) -> list[int]:
+    """The sums of products of each dispatch's elements that are shared, by what the shader has of them."""
+    return [int("FETCHES" in step.defines) for step in gpu.planned(desc).dispatches]
+
+
+def test_what_is_shared() -> None:
+    """All products; with them, a step takes one dispatch, but for a GRU that resets before the product."""
+    for name in CASES:
+        desc = described(name)
+        steps, outputs = (
+            desc.InputTensor.Sizes[1],
+            sum(getattr(desc, one.name) is not None for one in desc.MEMBERS if one.role == "output"),
+        )
+        each = 2 if "reset first" in name else 1
+        is_there = name != "rnn of one unit"
+        assert shared(desc) == [1] + [int(is_there)] * each * (steps + 1) + [0] * outputs, name
+    assert not any(shared(made(network("LSTM", 2, 3, 2), "LSTM")))
+
+
+def test_c_plans_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    large = {
+        f"lstm {batch}x{units}": network("LSTM", batch, units, units)
+        for batch in (1, 32, 100)
+        for units in (512, 1024)
+    }
+    for name, form in large.items():
+        desc = made(form, "LSTM")
+        assert library.plan(desc) == expected(desc), name
+    for name in CASES:
+        desc = described(name)
+        assert library.plan(desc) == expected(desc), name
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_networks_give_what_their_equations_say(name: str, device: Any) -> None:
+    """Beside the reference also beside ONNX's equations, one batch, step and direction after the other."""
+    desc = described(name)
+    inputs = inputs_of(desc)
+    found = check(device, desc, inputs)
+    wide = {key: one.astype(np.float64) if one.dtype.kind == "f" else one for key, one in inputs.items()}
+    formula = FORMULAS[desc.OPERATOR](Members(CASES[name]), wide)
+    for output, result in found.items():
+        tolerance = 2e-3 if result.dtype == np.float16 else 1e-5
+        np.testing.assert_allclose(result, formula[output], tolerance, tolerance, err_msg=output)
+
+
+@pytest.mark.parametrize("name", ["lstm, all there", "gru, reset first", "rnn"])
+def test_any_strides(name: str, device: Any) -> None:
+    desc = described(name)
+    names = [one.name for one in desc.MEMBERS if isinstance(getattr(desc, one.name), TensorDesc)]
+    check(device, replace(desc, **{one: spread(getattr(desc, one)) for one in names}), inputs_of(desc))
+    weights = desc.RecurrenceTensor
+    turned = TensorDesc(weights.DataType, weights.Sizes, Strides=(0, 0, 1, weights.Sizes[2]))
+    inputs = inputs_of(desc)
+    inputs["RecurrenceTensor"][:] = inputs["RecurrenceTensor"][:, :1]
+    check(device, replace(desc, RecurrenceTensor=turned), inputs)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_stays_with_its_batch(value: float, device: Any) -> None:
+    desc = described("lstm, all there")
+    inputs = inputs_of(desc)
+    inputs["SequenceLengthsTensor"][:] = 3
+    inputs["InputTensor"][0, 1, 2, 5] = value
+    found = check(device, desc, inputs)["OutputSequenceTensor"]
+    assert np.isfinite(found[:, :, [0, 1, 3]]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SUMS_ROWS", 1), ("SUMS_ROWS", 16), ("SUMS_GROUPS", 1), ("SUMS_AHEAD", 1), ("SUMS_OWN", 16)],
+)
+def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, name, value)
+    monkeypatch.setattr(device, "programs", Programs())  # which remembers no plans of other numbers
+    for case in ("rnn, both ways, many", "gru, reset first", "lstm"):
+        desc = described(case)
+        check(device, desc, inputs_of(desc))
+
+
+@pytest.mark.parametrize("operator", GATES)
+@pytest.mark.parametrize("direction", ["FORWARD", "BIDIRECTIONAL"])
+def test_networks_give_what_pytorch_gives(operator: str, direction: str, device: Any) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is absent: pip install '.[oracle]'")
+    batch, size, units = 6, 30, 44
+    form = network(
+        operator,
+        batch,
+        size,
+        units,
+        direction=direction,
+        without=(*OPTIONAL[1:], "PeepholeTensor", "CellMemInitTensor"),
+    )
+    form["ActivationDescs"] = [
+        {"type": "ACTIVATION_TANH", "desc": {}} if one["type"].endswith("SOFTSIGN") else one
+        for one in form["ActivationDescs"]
+    ]
+    desc = made(form, operator)
+    inputs = inputs_of(desc)
+    order = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 2, 3, 1]}[operator]  # PyTorch's, by our numbers
+    ways, rows = desc.WeightTensor.Sizes[1], len(order) * units
+    model = getattr(torch.nn, operator)(size, units, bidirectional=ways == 2).double()
+    for way in range(ways):
+        parts = {"weight_ih": inputs["WeightTensor"][0, way], "weight_hh": inputs["RecurrenceTensor"][0, way]}
+        bias = inputs["BiasTensor"][0, 0, way]
+        parts |= {"bias_ih": bias[:rows], "bias_hh": bias[rows:]}
+        for name, part in parts.items():
+            blocks = np.split(part.astype(np.float64), len(order))
+            weights = torch.tensor(np.concatenate([blocks[gate] for gate in order]))
+            getattr(model, f"{name}_l0{'_reverse' * way}").data = weights
+    wanted, _ = model(torch.tensor(inputs["InputTensor"][0].astype(np.float64)))
+    wanted = wanted.detach().numpy().reshape(-1, batch, ways, units).transpose(0, 2, 1, 3)
+    found = run_in_guard_zones(device, desc, inputs)["OutputSequenceTensor"]
+    np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
