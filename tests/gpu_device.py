@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,22 @@ GUARD = 4096  # bytes on either side of a tensor; a multiple of every offset ali
 UNTOUCHED = 0xC3
 
 
-@pytest.fixture(scope="session")
-def device() -> Any:
+@cache
+def opened() -> Any:
     """The device that DMLOPS_TEST_DEVICE names, else the first; the error for none says what to install."""
     from dmlops.gpu.device import Device
 
     return Device.open(os.environ.get("DMLOPS_TEST_DEVICE"))
+
+
+@pytest.fixture
+def device() -> Any:
+    """The device; it remembers no plan of another test, which may have been made with other numbers."""
+    from dmlops.gpu.programs import Programs
+
+    found = opened()
+    found.programs = Programs()
+    return found
 
 
 def planned(case: Case) -> Dispatch:

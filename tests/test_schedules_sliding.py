@@ -13,7 +13,6 @@ from c_plans import Library, expected
 from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans import sliding
-from dmlops.gpu.programs import Programs
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
 
@@ -262,7 +261,6 @@ def test_however_many_threads_share_a_window(
 ) -> None:
     monkeypatch.setattr(sliding, "MAX_PLACES", 0)
     monkeypatch.setattr(sliding, "lanes_of", lambda places, windows: lanes)
-    monkeypatch.setattr(device, "programs", Programs())  # none that was planned otherwise
     for name in ("in blocks", "average of three dimensions", "norm", "with gaps"):
         check(device, CASES[name])
     for name in ("by channel", "two channels a group", "three dimensions"):

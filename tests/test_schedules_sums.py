@@ -15,7 +15,6 @@ from dmlgen.resolve import load_registry
 from dmlgen.schedules.sums import Sums
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans import sums
-from dmlops.gpu.programs import Programs
 from gpu_device import device, run_in_guard_zones
 from page_formulas import FORMULAS, Members
 from schedule_cases import SPECS, Variant
@@ -288,7 +287,6 @@ def test_what_is_no_number_stays_with_its_batch(value: float, device: Any) -> No
 )
 def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, name, value)
-    monkeypatch.setattr(device, "programs", Programs())  # which remembers no plans of other numbers
     for case in ("rnn, both ways, many", "gru, reset first", "lstm"):
         desc = described(case)
         check(device, desc, inputs_of(desc))
