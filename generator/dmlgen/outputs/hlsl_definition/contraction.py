@@ -68,6 +68,11 @@ class ContractedPass(FormPass):
         return (self,) if self.few is None else (self.few, self)
 
     @property
+    def thin(self) -> int | None:
+        """The number of the pass for matrices with few rows; None with a window."""
+        return self.number + 2 if self.contraction.window is None else None
+
+    @property
     def here(self) -> str:
         return f"PASS >= {self.number}"
 

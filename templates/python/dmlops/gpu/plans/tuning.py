@@ -60,6 +60,17 @@ REDUCTION_GROUPS = 512  # not measured
 ROWS_PART = 4  # not measured
 "blocks of a row that a group works on where rows have no statistics"
 
+THIN_LEAST_THREADS = 256  # not measured
+"threads in a group that multiplies few rows, at least"
+THIN_MOST_THREADS = 512  # not measured
+"the same, at most"
+THIN_ALL_THREADS = 131072  # not measured
+"threads that keep the memory of a GPU busy; with fewer columns, more of them share each"
+THIN_NEIGHBOURS = 4  # not measured
+"threads side by side that read neighbouring columns, at least"
+THIN_VECTORS = 4  # not measured
+"vectors that one thread has under way"
+
 SCAN_THREADS = 256  # not measured
 "threads in a group"
 SCAN_ITEMS = 4  # not measured
