@@ -100,6 +100,13 @@ def test_other_numbers_of_vectors_give_them_too(
         check(device, CASES[name])
 
 
+def test_subnormal_halves_count(device: Any) -> None:
+    desc = product(of("FLOAT16", 1, 64), of("FLOAT16", 64, 64), None)
+    inputs = {"ATensor": np.ones((1, 64), np.float16), "BTensor": np.full((64, 64), 2.0**-24, np.float16)}
+    found = gpu.run(desc, inputs, device)["OutputTensor"]
+    np.testing.assert_array_equal(found, computed(desc, inputs))
+
+
 def test_sums_are_as_exact_as_those_of_tiles(device: Any) -> None:
     rng = np.random.default_rng(3)
     desc = product(of("FLOAT32", 1, 2048), of("FLOAT32", 2048, 64), None)

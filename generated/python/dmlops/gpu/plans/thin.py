@@ -25,7 +25,7 @@ from .tuning import THIN_ALL_THREADS, THIN_LEAST_THREADS, THIN_MOST_THREADS, THI
 
 MOST_ROWS = 4  # that a thread has sums of
 VECTOR_BITS = 128
-LEAST_LANES = 8
+LEAST_LANES = 8  # a cache line, where vectors are along the products
 THIN_PASS = 2  # its number, from the contraction's
 
 
