@@ -382,7 +382,7 @@ def products() -> Iterator[Case]:
             yield product(str(size), size, size, size, data_type)
         yield product("4096 turned", 4096, 4096, 4096, data_type, turned=True)
         yield product("1001x999x1003", 1001, 999, 1003, data_type)
-        for rows in (1, 32):
+        for rows in (1, 4, 32):
             yield product(f"{rows}x4096x4096", rows, 4096, 4096, data_type)
             yield product(f"{rows}x4096x11008 turned", rows, 4096, 11008, data_type, turned=True)
         yield convolution("1x1 64-256 56x56", 64, 56, 256, 1, 1, data_type)

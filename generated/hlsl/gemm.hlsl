@@ -15,6 +15,7 @@
 //              1 OutputTensor
 //              2 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
 //              3 OutputTensor from these parts
+//              4 like 2, for at most 4 rows or columns, some columns at a time
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // ATensor and BTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
@@ -35,6 +36,15 @@
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
+
+// In pass 4 only, where matrices have at most 4 rows:
+//   TURNED     1 if all matrices are transposed: LEFT is BTensor, RIGHT ATensor, and ROW_AXIS and
+//              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
+//   RIGHT_VECTOR  neighbours in 16 bytes: 8 of halves, else 4
+//   VECTORS    vectors that a thread reads at once: 1, 2, 4 or 8, of as many columns if RIGHT_ALONG, else products
+//   WHOLE_STEPS  1 if threads always have as many products at once, 0 if fewer may be left at the end
+//   LANES      threads that share the products of the same columns: a power of 2
+//   WIDTH      threads in a group that have other columns, so that there are LANES * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -73,6 +83,17 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
+#if PASS == 4
+#if TURNED
+typedef uint4 LeftBuffer;
+typedef vector<B_STORED, LEFT_VECTOR> RightBuffer;
+#else
+typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
+typedef uint4 RightBuffer;
+#endif
+typedef OUTPUT_STORED OutputBuffer;
+typedef uint ScratchBuffer;
+#else
 #if PASS == 2 && MATRIX_UNITS
 #if LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
@@ -96,6 +117,7 @@ typedef A_STORED LeftBuffer;
 typedef B_STORED RightBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
+#endif
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
@@ -1799,6 +1821,161 @@ void Contract(uint item, uint thread)
     }
 }
 #endif
+#if PASS == 4
+
+typedef vector<float, LEFT_VECTOR> LeftVector;
+#if RIGHT_ALONG
+static const uint threadColumns = VECTORS;
+static const uint threadStep = RIGHT_VECTOR;  // products at once
+static const uint laneDistance = 1;  // from a thread to the next lane
+#else
+static const uint threadColumns = RIGHT_VECTOR;
+static const uint threadStep = VECTORS;
+static const uint laneDistance = WIDTH;  // neighbours read neighbouring columns
+#endif
+groupshared float sums[threadColumns * NUM_THREADS];
+
+LeftVector LeftAt(uint at)
+{
+#if TURNED
+    return (LeftVector)bTensor[at / LEFT_VECTOR];
+#else
+    return (LeftVector)aTensor[at / LEFT_VECTOR];
+#endif
+}
+
+uint4 RightAt(uint at)
+{
+#if TURNED
+    return aTensor[at / RIGHT_VECTOR];
+#else
+    return bTensor[at / RIGHT_VECTOR];
+#endif
+}
+
+// The element for a product and a column, counted from the first ones of the vectors
+float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
+{
+    const uint4 elements = vectors[RIGHT_ALONG ? column : product];
+    const uint number = RIGHT_ALONG ? product : column;
+#if RIGHT_VECTOR == 8
+    return f16tof32(elements[number / 2] >> (number % 2 * 16));
+#else
+    return asfloat(elements[number]);
+#endif
+}
+
+// Adds up what the lanes have in `sums`, always in the same order; the first lane has it then
+void AddLanes(uint thread, uint lane)
+{
+    [unroll]
+    for (uint others = LANES / 2; others > 0; others /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (lane < others)
+        {
+            [unroll]
+            for (uint e = 0; e < threadColumns; e++)
+                sums[e * NUM_THREADS + thread] += sums[e * NUM_THREADS + thread + others * laneDistance];
+        }
+    }
+    GroupMemoryBarrierWithGroupSync();
+}
+
+// Some columns of all rows, or parts of their sums. Lanes take turns with the products of the same columns.
+void ContractRows(uint item, uint thread)
+{
+    const uint tileCount = tilesDown * tilesAcross;
+    if (item >= tileCount * matrices * parts)
+        return;
+    const uint tile = item % tileCount;
+    const uint number = item / tileCount % matrices;
+    const uint part = item / tileCount / matrices;
+
+    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    const uint span = TILES_WALKED * tilesAcross;
+    const uint firstDown = tile / span * TILES_WALKED;
+    const uint high = min(tilesDown - firstDown, TILES_WALKED);
+    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
+    const uint left = tile % span / high * TILE_COLUMNS;
+
+    const List at = PlaceOf(number, 0, 0);
+    uint leftBase = 0, rightBase = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+    {
+        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
+        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
+    }
+
+    const uint lane = thread / laneDistance % LANES;
+    const uint beside = RIGHT_ALONG ? thread / LANES : thread % WIDTH;
+    const uint column = left + beside * threadColumns;
+    const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint columnStep = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    float totals[TILE_ROWS][threadColumns];
+    uint y, e;
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+        [unroll]
+        for (e = 0; e < threadColumns; e++)
+            totals[y][e] = 0;
+
+    // What is beyond the last column is not stored, and may be anything; beyond the last product both factors are 0.
+    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    [loop]
+    for (uint product = begin + lane * threadStep; product < end; product += LANES * threadStep)
+    {
+        uint4 next[VECTORS];
+        [unroll]
+        for (uint v = 0; v < VECTORS; v++)
+#if RIGHT_ALONG
+            next[v] = RightAt(rightBase + min(column + v, matrixColumns - 1) * columnStep + product);
+#else
+        {
+            next[v] = (uint4)0;
+            if (WHOLE_STEPS || product + v < end)
+                next[v] = RightAt(rightBase + min(column, matrixColumns - RIGHT_VECTOR) + (product + v) * rightDepthStep);
+        }
+#endif
+        [unroll]
+        for (y = 0; y < TILE_ROWS; y++)
+            [unroll]
+            for (uint k = 0; k < threadStep; k += LEFT_VECTOR)
+            {
+                LeftVector some = (LeftVector)0;
+                if (WHOLE_STEPS || product + k < end)
+                    some = LeftAt(leftBase + y * rowStep + (product + k) * leftDepthStep);
+                [unroll]
+                for (uint n = 0; n < LEFT_VECTOR; n++)
+                    [unroll]
+                    for (e = 0; e < threadColumns; e++)
+                        totals[y][e] = mad(some[n], ElementOf(next, k + n, e), totals[y][e]);
+            }
+    }
+
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+    {
+        [unroll]
+        for (e = 0; e < threadColumns; e++)
+            sums[e * NUM_THREADS + thread] = totals[y][e];
+        AddLanes(thread, lane);
+        [loop]
+        for (uint x = column + lane; x < min(column + threadColumns, matrixColumns); x += LANES)
+        {
+            const float total = sums[(x - column) * NUM_THREADS + thread - lane * laneDistance];
+#if IN_PARTS
+            scratch[PartOf(part, number, y, x)] = asuint(total);
+#else
+            const List at = PlaceOf(number, y, x);
+            outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+#endif
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+}
+#endif
 
 #if PASS < 2
 // The coordinate of an element
@@ -1829,6 +2006,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     Contract(group.y * groupColumns + group.x, thread);
 #elif PASS == 3
     AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#elif PASS == 4
+    ContractRows(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

@@ -23540,6 +23540,20 @@ typedef struct dmlops_plan_PhiloxParams {
     dmlops_plan_Dimension_10 dimensions;
 } dmlops_plan_PhiloxParams;
 
+typedef struct dmlops_plan_Thin {
+    int is_turned;
+    dmlops_plan_Matrices matrices;
+    int64_t right;
+} dmlops_plan_Thin;
+
+typedef struct dmlops_plan_Lanes {
+    int64_t columns;
+    int64_t step;
+    int64_t lanes;
+    int64_t width;
+    dmlops_plan_Split split;
+} dmlops_plan_Lanes;
+
 typedef struct dmlops_plan_Reduce {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -24252,6 +24266,8 @@ DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth);
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
@@ -24291,7 +24307,7 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -24337,8 +24353,8 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
     const dmlops_plan_UnitTile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
-DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -24352,6 +24368,17 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Thin dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
+    shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Thin* thin);
+DMLOPS_CALLED dmlops_plan_Lanes dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices,
+    int64_t vector);
+DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Thin* thin);
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED dmlops_plan_Sets dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
     dmlops_plan_Loop_16* reduced);
@@ -26005,25 +26032,40 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     int64_t step = dmlops_plan_step_of(planning, tensor, places, sizes->count);
     int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
         steps.items[dmlops_item(planning, axis, steps.count)]));
-    int64_t vector = ((step == 1) || (steps.items[dmlops_item(planning, axis, steps.count)] == 1)) ? 4 : 1;
-    vector = dmlops_gcd(vector, is_along ? depth : sizes->items[dmlops_item(planning, axis, sizes->count)]);
-    for (int64_t d = 0; d < steps.count; ++d) {
-        const int64_t other = steps.items[d];
-        if (is_along || (d != axis)) {
-            vector = dmlops_gcd(vector, other);
-        }
-    }
-    if (!is_along) {
-        vector = dmlops_gcd(vector, step);
-    }
     dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_Side side;
+    side.steps = made_1;
+    side.depth = step;
+    side.matrix = 0;
+    side.is_along = is_along;
+    side.vector = 1;
     dmlops_plan_Side made_2;
-    made_2.steps = made_1;
+    made_2.steps = side.steps;
     made_2.depth = step;
     made_2.matrix = 0;
     made_2.is_along = is_along;
-    made_2.vector = vector;
+    made_2.vector = dmlops_plan_side_vector(planning, &side, axis, sizes->items[dmlops_item(planning, axis,
+        sizes->count)], depth, 4);
     return made_2;
+}
+
+/* How many neighbours of a factor are vectors wherever sums or lines begin, up to `most`; `axis` counts that many rows
+   or columns. */
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most) {
+    int64_t vector = dmlops_gcd(most, side->is_along ? depth : lines);
+    for (int64_t d = 0; d < side->steps.count; ++d) {
+        const int64_t step = side->steps.items[d];
+        if (side->is_along || (d != axis)) {
+            vector = dmlops_gcd(vector, step);
+        }
+    }
+    if (!side->is_along) {
+        vector = dmlops_gcd(vector, side->depth);
+    }
+    int is_dense = (side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)])
+        == 1;
+    return is_dense ? vector : 1;
 }
 
 /* How many of the last dimensions lie side by side in the output, behind that of rows. */
@@ -26534,29 +26576,28 @@ DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, cons
 /* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts.
    The passes of the definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
     int is_windowed = told->factors.applies && (window.sizes.count > 0);
-    int is_few = is_windowed && (found.rows < 4) && !dmlops_plan_is_divided(planning, &window);
+    int is_few = is_windowed && (found->rows < 4) && !dmlops_plan_is_divided(planning, &window);
     if (is_few && !dmlops_plan_is_of_bytes(planning, told, shader)) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
-    if (is_few || !found.is_worth) {
+    if (is_few || !found->is_worth) {
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
+    dmlops_plan_Share share = dmlops_plan_share_of(planning, found);
     dmlops_plan_Split split = share.split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
         split.parts), 4), 4) : 0;
-    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, &found);
-    int64_t left_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found.depth,
-        dmlops_plan_row_pitch(planning, &found)), found.count) : 0;
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
+    int64_t left_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
+        dmlops_plan_row_pitch(planning, found)), found->count) : 0;
     int64_t words = dmlops_max(dmlops_add(part_words, left_words), dmlops_plan_times(planning, whole, split.parts));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
@@ -26571,8 +26612,8 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     }
     dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
     dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    dmlops_plan_define_matrices(planning, told, shader, &found);
-    dmlops_plan_define_shares(planning, &found, &share);
+    dmlops_plan_define_matrices(planning, told, shader, found);
+    dmlops_plan_define_shares(planning, found, &share);
     dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
         left_words)), 16), 0);
     dmlops_out_write(planning, &made_3);
@@ -26581,24 +26622,24 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         shader->contracted.left, told->tensors.count)]) : 0;
     dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Matrices factors = found;
+    dmlops_plan_Matrices factors = *found;
     if (is_ordered) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &found, first, &share, &places, &known,
+        dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
             dmlops_add(number, 3), left_words);
-        int64_t pitch = dmlops_plan_row_pitch(planning, &found);
-        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found.row_axis, 1);
+        int64_t pitch = dmlops_plan_row_pitch(planning, found);
+        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
         dmlops_plan_Side made_4;
         made_4.steps = steps;
         made_4.depth = pitch;
-        made_4.matrix = dmlops_plan_times(planning, found.depth, pitch);
+        made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
         made_4.is_along = 0;
         made_4.vector = 4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, &found, &made_4);
+        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, found, &made_4);
         factors = made_5;
         first = part_words;
     }
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found.count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
+        found->count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
     dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known, number, threads);
     if (split.parts > 1) {
         dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known,
@@ -27305,21 +27346,9 @@ DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_pl
 /* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
     axis, int64_t lines, int64_t depth) {
-    int64_t vector = dmlops_gcd(8, side->is_along ? depth : lines);
-    for (int64_t d = 0; d < side->steps.count; ++d) {
-        const int64_t step = side->steps.items[d];
-        if (side->is_along || (d != axis)) {
-            vector = dmlops_gcd(vector, step);
-        }
-    }
-    if (!side->is_along) {
-        vector = dmlops_gcd(vector, side->depth);
-    }
-    int is_dense = (side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)])
-        == 1;
     dmlops_plan_Halves made_1;
     made_1.is_along = side->is_along;
-    made_1.vector = is_dense ? vector : 1;
+    made_1.vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
     return made_1;
 }
 
@@ -27481,22 +27510,16 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const 
         tile->wave_columns)), 32);
 }
 
-/* By matrix units where the device has them and both factors are halves, else by ordinary arithmetic. */
-DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
+/* Whether the device has matrix units, both factors are halves, and there is enough to do. */
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted.left,
         told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
         contracted.right, told->tensors.count)]);
-    if (dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && told->factors.applies) {
-        dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
-        int64_t least = (found.column_axis == -1) ? 4 : 2;
-        if (found.is_worth && (found.rows >= least) && (found.columns > 1)) {
-            dmlops_plan_matrix_units(planning, told, shader, &found);
-            return;
-        }
-    }
-    dmlops_plan_contraction(planning, told, shader);
+    int64_t least = (found->column_axis == -1) ? 4 : 2;
+    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
 }
 
 /* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
@@ -27775,6 +27798,170 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.dimensions = made_8;
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* The same with rows and columns, and with them the factors, in each other's place. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    (void)planning;
+    dmlops_plan_Matrices made_1;
+    made_1.is_worth = found->is_worth;
+    made_1.sizes = found->sizes;
+    made_1.row_axis = found->column_axis;
+    made_1.column_axis = found->row_axis;
+    made_1.rows = found->columns;
+    made_1.columns = found->rows;
+    made_1.run = 1;
+    made_1.depth = found->depth;
+    made_1.tile_depth = found->tile_depth;
+    made_1.count = found->count;
+    made_1.left = found->right;
+    made_1.right = found->left;
+    return made_1;
+}
+
+/* The matrices, turned where they have too many rows. */
+DMLOPS_CALLED dmlops_plan_Thin dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
+    shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    if (found->rows > 4) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_turned(planning, found);
+        dmlops_plan_Thin made_2;
+        made_2.is_turned = 1;
+        made_2.matrices = made_1;
+        made_2.right = contracted.left;
+        return made_2;
+    }
+    dmlops_plan_Thin made_3;
+    made_3.is_turned = 0;
+    made_3.matrices = *found;
+    made_3.right = contracted.right;
+    return made_3;
+}
+
+/* Whether there are few rows, enough to do, and whole vectors of floats to read. */
+DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Thin* thin) {
+    dmlops_plan_Matrices matrices = thin->matrices;
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, thin->right, told->tensors.count)];
+    if ((told->factors.window.sizes.count > 0) || !matrices.is_worth || (matrices.rows > 4)) {
+        return 0;
+    }
+    int64_t vector = dmlops_divide(128, right.bits);
+    int64_t axis = matrices.column_axis;
+    int64_t columns = matrices.columns;
+    return right.is_float && (dmlops_plan_side_vector(planning, &matrices.right, axis, columns, matrices.depth, vector)
+        == vector);
+}
+
+/* As many lanes as keep a GPU busy. Sums are worked out in parts where there are few groups even so. */
+DMLOPS_CALLED dmlops_plan_Lanes dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices,
+    int64_t vector) {
+    int is_along = matrices->right.is_along;
+    int64_t columns = is_along ? 4 : vector;
+    int64_t step = is_along ? vector : 4;
+    int64_t neighbours = is_along ? 1 : 4;
+    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
+        matrices->count);
+    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
+    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbours)), 8);
+    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbours);
+    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
+    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
+    int64_t parts = 1;
+    if (groups < 128) {
+        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, 256)), 1);
+    }
+    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, matrices->depth,
+        parts), step), step);
+    dmlops_plan_Split made_1;
+    made_1.down = 1;
+    made_1.across = across;
+    made_1.parts = dmlops_plan_ceil_div(planning, matrices->depth, products);
+    made_1.products = products;
+    dmlops_plan_Lanes made_2;
+    made_2.columns = columns;
+    made_2.step = step;
+    made_2.lanes = lanes;
+    made_2.width = width;
+    made_2.split = made_1;
+    return made_2;
+}
+
+/* One dispatch, and one after it where sums are worked out in parts. */
+DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Thin* thin) {
+    dmlops_plan_Matrices matrices = thin->matrices;
+    int64_t vector = dmlops_divide(128, told->tensors.items[dmlops_item(planning, thin->right,
+        told->tensors.count)].bits);
+    dmlops_plan_Lanes share = dmlops_plan_lanes_for(planning, &matrices, vector);
+    dmlops_plan_Split split = share.split;
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, matrices.rows, matrices.columns),
+        matrices.count);
+    int64_t words = dmlops_plan_times(planning, whole, split.parts);
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", matrices.row_axis);
+    dmlops_out_define(planning, "", "COLUMN_AXIS", matrices.column_axis);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(4, words) : 16, 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_out_share(planning);
+    int64_t number = shader->contracted.number;
+    int64_t in_group = dmlops_multiply(share.lanes, share.width);
+    dmlops_plan_Side left = matrices.left;
+    dmlops_out_define(planning, "", "PASS", dmlops_add(number, 2));
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "TURNED", (int64_t)thin->is_turned);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", left.is_along ? dmlops_gcd(left.vector, share.step) : 1);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)matrices.right.is_along);
+    dmlops_out_define(planning, "", "VECTORS", 4);
+    dmlops_out_define(planning, "", "WHOLE_STEPS", (int64_t)(dmlops_modulo(matrices.depth, share.step) == 0));
+    dmlops_out_define(planning, "", "LANES", share.lanes);
+    dmlops_out_define(planning, "", "WIDTH", share.width);
+    dmlops_out_define(planning, "", "TILE_ROWS", matrices.rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", dmlops_multiply(share.width, share.columns));
+    dmlops_out_define(planning, "", "TILES_WALKED", 1);
+    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning,
+        split.across, matrices.count), split.parts), in_group), in_group, 1);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &matrices, 0, &split,
+        &places, &known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_single(planning, told, shader, &matrices, 0, &split, &places, &known, dmlops_add(number,
+            1), whole);
+    }
+}
+
+/* Thin matrices by a pass of their own, others by matrix units where they suit these, or else by ordinary arithmetic. */
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+    dmlops_plan_Thin thin = dmlops_plan_thin_of(planning, shader, &found);
+    if (dmlops_plan_is_thin(planning, told, &thin)) {
+        dmlops_plan_thin(planning, told, shader, &thin);
+        return;
+    }
+    if (dmlops_plan_suits_units(planning, told, shader, &found)) {
+        dmlops_plan_matrix_units(planning, told, shader, &found);
+        return;
+    }
+    dmlops_plan_contraction(planning, told, shader, &found);
 }
 
 /* The least power of 2 that is not below a number, 1 or more. */

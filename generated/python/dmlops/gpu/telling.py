@@ -42,10 +42,10 @@ from .plans.definition import (
 )
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
-from .plans.matrix_units import plan_products
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
+from .plans.products import plan_products
 from .plans.reasons import Reason
 from .plans.reduce import Reduce, plan_reduce
 from .plans.rows import plan_rows

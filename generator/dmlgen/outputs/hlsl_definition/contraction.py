@@ -84,6 +84,12 @@ class ContractedPass(FormPass):
         return (self,) if self.few is None else (self.few, self)
 
     @property
+    def thin(self) -> int | None:
+        """The number of the pass for matrices of floats with few rows; None with a window."""
+        is_plain = self.contraction.window is None and not self.contraction.of_bytes
+        return self.number + 2 if is_plain else None
+
+    @property
     def here(self) -> str:
         return f"PASS >= {self.number}"
 

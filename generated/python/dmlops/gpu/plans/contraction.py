@@ -183,14 +183,21 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
     steps: Eight = [step_of(tensor, places, d) if size > 1 else 0 for d, size in enumerate(sizes)]
     step = step_of(tensor, places, len(sizes))
     is_along = step == 1 or (steps[axis] != 1 and step < steps[axis])
-    vector = 4 if step == 1 or steps[axis] == 1 else 1
-    vector = gcd(vector, depth if is_along else sizes[axis])
-    for d, other in enumerate(steps):
-        if is_along or d != axis:
-            vector = gcd(vector, other)
-    if not is_along:
-        vector = gcd(vector, step)
-    return Side(padded(steps), step, 0, is_along, vector)
+    side = Side(padded(steps), step, 0, is_along, 1)
+    return Side(side.steps, step, 0, is_along, side_vector(side, axis, sizes[axis], depth, 4))
+
+
+def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int:
+    """How many neighbours of a factor are vectors wherever sums or lines begin, up to `most`; `axis` counts
+    that many rows or columns."""
+    vector = gcd(most, depth if side.is_along else lines)
+    for d, step in enumerate(side.steps):
+        if side.is_along or d != axis:
+            vector = gcd(vector, step)
+    if not side.is_along:
+        vector = gcd(vector, side.depth)
+    is_dense = (side.depth if side.is_along else side.steps[axis]) == 1
+    return vector if is_dense else 1
 
 
 def merged_last(output: Tensor, row_axis: int) -> int:
@@ -500,11 +507,10 @@ def stored_at_once(found: Matrices, output: Tensor) -> int:
     return 4 if vector == 4 else 1
 
 
-def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
     """One dispatch; one before it where the left factor is put in order, one after it where sums are worked
     out in parts. The passes of the definition where those are as good."""
     window = told.factors.window
-    found = matrices_of(told, shader)
     is_windowed = told.factors.applies and len(window.sizes) > 0
     is_few = is_windowed and found.rows < DIRECT_ROWS and not is_divided(window)
     if is_few and not is_of_bytes(told, shader):

@@ -23,9 +23,8 @@ from .contraction import (
     contraction_params,
     first_of,
     is_bordered,
-    matrices_of,
     merged_last,
-    plan_contraction,
+    side_vector,
     stored_at_once,
     window_words,
     with_left,
@@ -69,14 +68,7 @@ def is_half(tensor: Tensor) -> bool:
 
 def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
     """How a factor that is a matrix is read, of which `axis` counts that many rows or columns."""
-    vector = gcd(8, depth if side.is_along else lines)
-    for d, step in enumerate(side.steps):
-        if side.is_along or d != axis:
-            vector = gcd(vector, step)
-    if not side.is_along:
-        vector = gcd(vector, side.depth)
-    is_dense = (side.depth if side.is_along else side.steps[axis]) == 1
-    return Halves(side.is_along, vector if is_dense else 1)
+    return Halves(side.is_along, side_vector(side, axis, lines, depth, 8))
 
 
 def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
@@ -150,17 +142,13 @@ def unit_threads(tile: UnitTile) -> int:
     return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
 
 
-def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """By matrix units where the device has them and both factors are halves, else by ordinary arithmetic."""
+def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Whether the device has matrix units, both factors are halves, and there is enough to do."""
     contracted = shader.contracted
     is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
-    if out.has(Capability.MATRIX_UNITS) and is_for_units and told.factors.applies:
-        found = matrices_of(told, shader)
-        least = DIRECT_ROWS if found.column_axis == NONE else 2
-        if found.is_worth and found.rows >= least and found.columns > 1:
-            plan_matrix_units(out, told, shader, found)
-            return
-    plan_contraction(out, told, shader)
+    least = DIRECT_ROWS if found.column_axis == NONE else 2
+    is_large = found.is_worth and found.rows >= least and found.columns > 1
+    return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large
 
 
 def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:

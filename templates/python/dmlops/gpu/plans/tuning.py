@@ -77,6 +77,17 @@ SUMS_AHEAD = 32  # not measured
 SUMS_TILE = 5120  # not measured
 "words of factors in group memory, at most"
 
+THIN_LEAST_THREADS = 256  # not measured
+"threads in a group that multiplies few rows, at least"
+THIN_MOST_THREADS = 512  # not measured
+"the same, at most"
+THIN_ALL_THREADS = 131072  # not measured
+"threads that keep the memory of a GPU busy; with fewer columns, more of them share each"
+THIN_NEIGHBOURS = 4  # not measured
+"threads side by side that read neighbouring columns, at least"
+THIN_VECTORS = 4  # not measured
+"vectors that one thread has under way"
+
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.97, 512 at 0.52
 "threads in a group"
 SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37

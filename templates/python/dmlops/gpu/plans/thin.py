@@ -1,0 +1,147 @@
+"""Contractions of thin matrices: of few rows, or of few columns, which then count as rows.
+
+Nearly all that they read is the right factor, each element once, so that memory is the limit. Threads read it
+in vectors of 16 bytes, neighbours side by side: lanes, which have other products of the same columns, where
+these vectors are along the products, else threads that have other columns. Each thread keeps sums of its
+columns in all rows; those of its lanes are added up in group memory.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import NamedTuple
+
+from .contraction import LEAST_PART, Matrices, Split, contraction_params, side_vector, window_words
+from .definition import MAX_COUNT, Definition, DefinitionShader, space_of, tell_known
+from .loops import ceil_div, check_span, grid, times
+from .matrix_units import BUSY, dispatch_single
+from .planning import Planning
+from .reasons import Reason
+from .sliding import power_below
+from .told import NO_MEMBER
+from .tuning import THIN_ALL_THREADS, THIN_LEAST_THREADS, THIN_MOST_THREADS, THIN_NEIGHBOURS, THIN_VECTORS
+
+MOST_ROWS = 4  # that a thread has sums of
+VECTOR_BITS = 128
+LEAST_LANES = 8  # a cache line, where vectors are along the products
+THIN_PASS = 2  # its number, from the contraction's
+
+
+class Thin(NamedTuple):
+    """The matrices with few rows, and the tensor by number that is their right factor; `is_turned`: these are
+    the output's columns, and the left factor of the contraction."""
+
+    is_turned: bool
+    matrices: Matrices
+    right: int
+
+
+class Lanes(NamedTuple):
+    """How threads share the work: each has so many columns, and takes `step` products of them at once. In a
+    group, `lanes` threads have other products, and `width` other columns."""
+
+    columns: int
+    step: int
+    lanes: int
+    width: int
+    split: Split
+
+
+def turned(found: Matrices) -> Matrices:
+    """The same with rows and columns, and with them the factors, in each other's place."""
+    return Matrices(
+        found.is_worth,
+        found.sizes,
+        found.column_axis,
+        found.row_axis,
+        found.columns,
+        found.rows,
+        1,
+        found.depth,
+        found.tile_depth,
+        found.count,
+        found.right,
+        found.left,
+    )
+
+
+def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
+    """The matrices, turned where they have too many rows."""
+    contracted = shader.contracted
+    if found.rows > MOST_ROWS:
+        return Thin(True, turned(found), contracted.left)
+    return Thin(False, found, contracted.right)
+
+
+def is_thin(told: Definition, thin: Thin) -> bool:
+    """Whether there are few rows, enough to do, and whole vectors of floats to read."""
+    matrices, right = thin.matrices, told.tensors[thin.right]
+    if len(told.factors.window.sizes) > 0 or not matrices.is_worth or matrices.rows > MOST_ROWS:
+        return False
+    vector = VECTOR_BITS // right.bits
+    axis, columns = matrices.column_axis, matrices.columns
+    return right.is_float and side_vector(matrices.right, axis, columns, matrices.depth, vector) == vector
+
+
+def lanes_for(matrices: Matrices, vector: int) -> Lanes:
+    """As many lanes as keep a GPU busy. Sums are worked out in parts where there are few groups even so."""
+    is_along = matrices.right.is_along
+    columns = THIN_VECTORS if is_along else vector
+    step = vector if is_along else THIN_VECTORS
+    neighbours = 1 if is_along else THIN_NEIGHBOURS
+    shared = times(ceil_div(matrices.columns, columns), matrices.count)
+    wanted = min(THIN_ALL_THREADS // shared, ceil_div(matrices.depth, step))
+    lanes = max(power_below(wanted, THIN_MOST_THREADS // neighbours), LEAST_LANES)
+    width = max(THIN_LEAST_THREADS // lanes, neighbours)
+    across = ceil_div(matrices.columns, columns * width)
+    groups = times(across, matrices.count)
+    parts = 1
+    if groups < BUSY:
+        parts = max(min(2 * BUSY // groups, matrices.depth // LEAST_PART), 1)
+    products = ceil_div(ceil_div(matrices.depth, parts), step) * step
+    return Lanes(columns, step, lanes, width, Split(1, across, ceil_div(matrices.depth, products), products))
+
+
+def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: Thin) -> None:
+    """One dispatch, and one after it where sums are worked out in parts."""
+    matrices = thin.matrices
+    vector = VECTOR_BITS // told.tensors[thin.right].bits
+    share = lanes_for(matrices, vector)
+    split = share.split
+    whole = times(times(matrices.rows, matrices.columns), matrices.count)
+    words = times(whole, split.parts)
+    if words >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
+    out.begin()
+    for tensor in told.tensors:
+        if tensor.is_present:
+            check_span(out, tensor)
+    output = told.tensors[shader.contracted.output]
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    out.define("ROW_AXIS", matrices.row_axis)
+    out.define("COLUMN_AXIS", matrices.column_axis)
+    out.define("IN_PARTS", int(split.parts > 1))
+    out.write(out.scratch(4 * words if split.parts > 1 else 16))
+    out.share()
+
+    number, in_group = shader.contracted.number, share.lanes * share.width
+    left = matrices.left
+    out.define("PASS", number + THIN_PASS)
+    out.define("NUM_THREADS", in_group)
+    out.define("TURNED", int(thin.is_turned))
+    out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
+    out.define("RIGHT_VECTOR", vector)
+    out.define("RIGHT_ALONG", int(matrices.right.is_along))
+    out.define("VECTORS", THIN_VECTORS)
+    out.define("WHOLE_STEPS", int(matrices.depth % share.step == 0))
+    out.define("LANES", share.lanes)
+    out.define("WIDTH", share.width)
+    out.define("TILE_ROWS", matrices.rows)
+    out.define("TILE_COLUMNS", share.width * share.columns)
+    out.define("TILES_WALKED", 1)
+    places = window_words(out, told, shader)
+    groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
+    params = contraction_params(told, shader, matrices, 0, split, places, known, groups)
+    out.dispatch(params, groups, False)
+    if split.parts > 1:
+        dispatch_single(out, told, shader, matrices, 0, split, places, known, number + 1, whole)

@@ -1,0 +1,178 @@
+"""Products of few rows or columns: which get the pass that reads the other factor once, and what it gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from c_plans import Library, expected
+from dmlops import gpu
+from dmlops.gpu import compiler, shader
+from dmlops.gpu.plans import thin
+from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
+from gpu_device import device, run_in_guard_zones
+from test_schedules_contraction import filled, of, passes, product
+
+__all__ = ["device"]
+
+RELU = dmlops.make.activation_relu()
+CASES = {
+    "1 row": product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132), None),
+    "2 rows, halves": product(of("FLOAT16", 2, 67), of("FLOAT16", 67, 136), of("FLOAT16", 2, 136)),
+    "3 rows, B turned": product(of("FLOAT32", 3, 68), of("FLOAT32", 131, 68), of("FLOAT32", 3, 131), "NT"),
+    "4 rows, halves, B turned": product(of("FLOAT16", 4, 72), of("FLOAT16", 131, 72), None, "NT"),
+    "4 rows, A turned": product(of("FLOAT32", 70, 4), of("FLOAT32", 70, 68), None, "TN"),
+    "3 rows, halves, both turned": product(of("FLOAT16", 56, 3), of("FLOAT16", 133, 56), None, "TT"),
+    "matrices, one of B for all, activated": product(
+        of("FLOAT32", 3, 2, 2, 33), of("FLOAT32", 3, 2, 33, 100, strides=(0, 4000, 104, 1)),
+        of("FLOAT32", 3, 2, 2, 100, strides=(0, 200, 0, 2)), "NN", RELU,
+    ),
+    "A with gaps, C of one number": product(
+        of("FLOAT16", 1, 3, 40, strides=(0, 131, 3)), of("FLOAT16", 1, 90, 40, strides=(0, 48, 1)),
+        of("FLOAT16", 1, 3, 90, strides=(0, 0, 0)), "NT",
+    ),
+    "A of one row for all": product(of("FLOAT32", 4, 32, strides=(0, 1)), of("FLOAT32", 32, 64), None),
+    "one product": product(of("FLOAT32", 1, 1), of("FLOAT32", 1, 4100), None),
+    "1 column": product(of("FLOAT32", 131, 68), of("FLOAT32", 68, 1), of("FLOAT32", 131, 1)),
+    "3 columns, halves, A turned": product(of("FLOAT16", 66, 88), of("FLOAT16", 66, 3), None, "TN"),
+    "4 columns, B turned": product(of("FLOAT32", 2, 36, 68), of("FLOAT32", 2, 4, 68), None, "NT", RELU),
+    "in parts": product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 2, 12)),
+    "in parts, B turned": product(of("FLOAT16", 1, 1544), of("FLOAT16", 5, 1544), None, "NT"),
+    "in parts, 2 columns": product(of("FLOAT32", 2, 6, 1028), of("FLOAT32", 2, 1028, 2), None, "NN", RELU),
+}  # fmt: skip
+UNITS = Capability.MATRIX_UNITS
+
+
+def whole(desc: Any, **special: float) -> dict[str, np.ndarray]:
+    """Inputs of -1, 0 and 1, whose sums are exact in whatever order; `special` is what some elements of an
+    input are instead."""
+    rng = np.random.default_rng(7)
+    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
+    inputs = {name: np.sign(filled(one, rng).round()) for name, one in tensors.items() if one is not None}
+    for name, value in special.items():
+        inputs[name] = np.where(rng.random(inputs[name].shape) < 0.02, value, inputs[name])
+    return inputs
+
+
+def computed(desc: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
+    """What NumPy makes of them in double precision."""
+    a, b = (inputs[name].astype(np.float64) for name in ("ATensor", "BTensor"))
+    a = np.swapaxes(a, -1, -2) if desc.TransA.name == "TRANSPOSE" else a
+    b = np.swapaxes(b, -1, -2) if desc.TransB.name == "TRANSPOSE" else b
+    with np.errstate(all="ignore"):
+        result = desc.Alpha * np.matmul(a, b)
+        if "CTensor" in inputs:
+            result = result + desc.Beta * inputs["CTensor"]
+    return result if desc.FusedActivation is None else np.maximum(result, 0)
+
+
+def check(device: Any, desc: Any, **special: float) -> None:
+    inputs = whole(desc, **special)
+    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
+    np.testing.assert_array_equal(found, computed(desc, inputs))
+    again = gpu.run(desc, inputs, device)["OutputTensor"]
+    assert again.tobytes() == found.tobytes(), "another result the second time"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_those_of_numpy(name: str, device: Any) -> None:
+    check(device, CASES[name])
+
+
+@pytest.mark.parametrize("name", ["2 rows, halves", "3 rows, B turned", "3 columns, halves, A turned"])
+def test_infinities_and_nan_stay_where_they_belong(name: str, device: Any) -> None:
+    for value in (np.inf, np.nan):
+        check(device, CASES[name], ATensor=value)
+        check(device, CASES[name], BTensor=value)
+
+
+@pytest.mark.parametrize("vectors", [2, 8])
+def test_other_numbers_of_vectors_give_them_too(
+    vectors: int, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thin, "THIN_VECTORS", vectors)
+    monkeypatch.setattr(thin, "THIN_MOST_THREADS", 256)
+    for name in ("2 rows, halves", "4 rows, halves, B turned", "in parts"):
+        check(device, CASES[name])
+
+
+def test_subnormal_halves_count(device: Any) -> None:
+    desc = product(of("FLOAT16", 1, 64), of("FLOAT16", 64, 64), None)
+    inputs = {"ATensor": np.ones((1, 64), np.float16), "BTensor": np.full((64, 64), 2.0**-24, np.float16)}
+    found = gpu.run(desc, inputs, device)["OutputTensor"]
+    np.testing.assert_array_equal(found, computed(desc, inputs))
+
+
+def test_sums_are_as_exact_as_those_of_tiles(device: Any) -> None:
+    rng = np.random.default_rng(3)
+    desc = product(of("FLOAT32", 1, 2048), of("FLOAT32", 2048, 64), None)
+    inputs = {"ATensor": rng.normal(0, 1, (1, 2048)), "BTensor": rng.normal(0, 1, (2048, 64))}
+    inputs = {name: array.astype(np.float32) for name, array in inputs.items()}
+    found = gpu.run(desc, inputs, device)["OutputTensor"]
+    np.testing.assert_allclose(found, computed(desc, inputs), 0, 2e-6 * 2048**0.5)
+
+
+def test_which_products_get_it() -> None:
+    assert all(desc.validate("6.4") == [] for desc in CASES.values())
+    found = {name: passes(desc) for name, desc in CASES.items()}
+    assert found == {name: [4, 3] if "in parts" in name else [4] for name in CASES}
+    turned = {name for name, desc in CASES.items() if gpu.planned(desc).dispatches[0].defines["TURNED"]}
+    assert turned == {name for name in CASES if "column" in name}
+
+
+@pytest.mark.parametrize(
+    "desc",
+    [
+        product(of("FLOAT32", 5, 64), of("FLOAT32", 64, 132), None),
+        product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 134), None),
+        product(of("FLOAT16", 1, 64), of("FLOAT16", 64, 132), None),
+        product(of("FLOAT16", 1, 68), of("FLOAT16", 132, 68), None, "NT"),
+        product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132, strides=(134, 1)), None),
+        product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132, strides=(272, 2)), None),
+    ],
+    ids=["rows", "columns", "halves in eights", "products in eights", "rows of B", "gaps in B"],
+)
+def test_others_stay_with_tiles(desc: Any) -> None:
+    assert passes(desc)[0] == 2
+
+
+def test_small_ones_stay_with_the_definition() -> None:
+    assert passes(product(of("FLOAT32", 1, 16), of("FLOAT32", 16, 16), None)) == [0, 1]
+
+
+def test_halves_get_it_beside_matrix_units_too() -> None:
+    for desc in CASES.values():
+        assert gpu.planned(desc, UNITS) == gpu.planned(desc)
+
+
+def groups_and_threads(rows: int, depth: int, columns: int, data_type: str, turns: str) -> tuple[int, int]:
+    right = (depth, columns) if turns[1] == "N" else (columns, depth)
+    desc = product(of(data_type, rows, depth), of(data_type, *right), None, turns)
+    (one,) = gpu.planned(desc).dispatches
+    return int(np.prod(one.groups)), int(one.defines["NUM_THREADS"])
+
+
+@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16"])
+@pytest.mark.parametrize("turns", ["NN", "NT"])
+def test_projections_of_language_models_fill_a_large_gpu_at_once(data_type: str, turns: str) -> None:
+    for depth, columns in ((4096, 4096), (4096, 11008), (11008, 4096)):
+        groups, threads = groups_and_threads(1, depth, columns, data_type, turns)
+        assert groups >= 128 and 2**16 <= groups * threads <= 2**17
+
+
+def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    for name, desc in CASES.items():
+        for capabilities in (NO_CAPABILITIES, UNITS):
+            assert library.plan(desc, capabilities) == expected(desc, capabilities), name
+
+
+def test_shaders_compile_without_a_warning_for_direct3d_too() -> None:
+    for name in ("4 rows, halves, B turned", "3 columns, halves, A turned", "in parts"):
+        for dispatch in gpu.planned(CASES[name]).dispatches:
+            for target in ("spirv", "dxil"):
+                assert compiler.compile(shader("GEMM"), dispatch.defines, target, ["-WX"])
