@@ -8,7 +8,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
 # What lies where in the package; project.py finds it there.
-PLACES = {"templates": "templates", "LICENSE": "LICENSE"}
+PLACES = {"templates": "templates", "runtime": "runtime", "LICENSE": "LICENSE"}
 
 
 class BuildPy(build_py):

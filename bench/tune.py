@@ -5,7 +5,7 @@
 
 For each number, one after the other, the cases of `bench/gpu.py` that depend on it are timed with each
 candidate in its place. A candidate takes it if it is faster by MARGIN in the geometric mean; later numbers
-are tried with those found before. With --write the table among the templates gets what was found, and
+are tried with those found before. With --write the table of the runtime gets what was found, and
 `make generate` takes it to the package and the header. The first form fills FOLDER with SPIR-V, for a machine
 without a shader compiler.
 """
@@ -29,7 +29,7 @@ from dmlops import gpu, reference
 from dmlops.gpu.plans import tuning
 from dmlops.gpu.work import Work
 
-TABLE = Path(__file__).parents[1] / "templates/python/dmlops/gpu/plans/tuning.py"
+TABLE = Path(__file__).parents[1] / "runtime/dmlops/gpu/plans/tuning.py"
 MARGIN = 1.02  # below, a difference says nothing
 
 POWERS = tuple(2**power for power in range(19))

@@ -224,12 +224,12 @@ def dmlgen_installed(dist: Path, shared: Shared) -> Environment:
 
 def test_both_forms_of_dmlgen_hold_the_same(dist: Path) -> None:
     wheel, sdist = (members(dist / f"dmlgen-{VERSION}{end}") for end in ("-py3-none-any.whl", ".tar.gz"))
-    data = tree(ROOT / "templates", "templates")
+    data = tree(ROOT / "templates", "templates") | tree(ROOT / "runtime", "runtime")
     code = tree(ROOT / "generator/dmlgen", "dmlgen")
     expected = code | {f"dmlgen/{name}": content for name, content in data.items()}
     expected["dmlgen/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     assert {name: content for name, content in wheel.items() if name.startswith("dmlgen/")} == expected
-    assert sdist.items() >= tree(ROOT / "templates", "templates").items()
+    assert sdist.items() >= data.items()
     assert "\nLicense-Expression: MIT\n" in wheel[f"dmlgen-{VERSION}.dist-info/METADATA"].decode()
 
 

@@ -58,7 +58,7 @@ def planners(tmp_path: Path, text: str) -> Plans:
     """The planners, with one more."""
     folder = tmp_path / FOLDER
     if not folder.exists():
-        shutil.copytree(ROOT / "templates" / FOLDER, folder)
+        shutil.copytree(ROOT / "runtime" / FOLDER, folder)
     (folder / "mine.py").write_text(HEAD + text, encoding="utf-8")
     return Plans(tmp_path)
 
@@ -199,7 +199,7 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
 
 
 def test_constants_of_a_shader_fill_whole_vectors() -> None:
-    params = params_of(Plans(ROOT / "templates"), "GatherParams")
+    params = params_of(Plans(ROOT / "runtime"), "GatherParams")
     assert params.strides == ("input", "index", "output")
     assert "    Dimension dimensions[RANK];  // outermost first" in params.constants
     assert params.structs.count("reserved") == 2  # seven numbers in one struct, three in the other
@@ -207,7 +207,7 @@ def test_constants_of_a_shader_fill_whole_vectors() -> None:
 
 
 def test_the_greatest_rank_is_that_of_the_header(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "templates" / FOLDER, tmp_path / FOLDER)
+    shutil.copytree(ROOT / "runtime" / FOLDER, tmp_path / FOLDER)
     told = tmp_path / FOLDER / "told.py"
     told.write_text(
         told.read_text(encoding="utf-8").replace("MAX_RANK = 8", "MAX_RANK = 7"), encoding="utf-8"

@@ -17,7 +17,7 @@ from dmlgen import __version__
 from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, told, unknown_operator
 from dmlgen.formats import ChangeFormat, Format, printable, render
 from dmlgen.project import ROOT as ROOT
-from dmlgen.project import TEMPLATES, default
+from dmlgen.project import RUNTIME, TEMPLATES, default
 
 if TYPE_CHECKING:
     from dmlgen.diff.change import Change
@@ -194,7 +194,7 @@ def _generate(options: argparse.Namespace) -> int:
         return 2
     if options.watch:
         flags = [*(["--check"] if options.check else []), *([] if options.schedules else ["--no-schedules"])]
-        return _watch(["generate", f"--out={options.out}", *flags], options.specs, TEMPLATES)
+        return _watch(["generate", f"--out={options.out}", *flags], options.specs, TEMPLATES, RUNTIME)
     return generate(options.specs, options.out, options.check, options.schedules)
 
 

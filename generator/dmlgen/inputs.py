@@ -30,9 +30,9 @@ def spec_digest(specs: Path) -> str:
 
 
 def digests(specs: Path) -> dict[str, str]:
-    """One digest for each kind of input: the specs, and the generator with its templates."""
+    """One digest for each kind of input: the specs, and the generator with its templates and the runtime."""
     own = list(project.PACKAGE.rglob("*.py"))
-    own += project.TEMPLATES.rglob("*")
+    own += [*project.TEMPLATES.rglob("*"), *project.RUNTIME.rglob("*")]
     own = sorted(p for p in {*own, project.LICENSE} if p.is_file() and "__pycache__" not in p.parts)
     return {"specs": spec_digest(specs), "generator": _digest(own)}
 

@@ -1,6 +1,6 @@
-"""Where what belongs to the generator lies: its templates, and the folder of its caches.
+"""Where what belongs to the generator lies: templates, what is copied, and the folder of its caches.
 
-An installed package has templates and licence within it; a checkout has them beside `generator/`.
+An installed package has templates, runtime and licence within it; a checkout has them beside `generator/`.
 Nothing here depends on the specs that are read.
 """
 
@@ -13,8 +13,10 @@ PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parents[1]  # of a checkout
 _INSTALLED = (PACKAGE / "templates").is_dir()
 
-TEMPLATES = PACKAGE / "templates" if _INSTALLED else ROOT / "templates"
-LICENSE = (PACKAGE if _INSTALLED else ROOT) / "LICENSE"
+_BESIDE = PACKAGE if _INSTALLED else ROOT
+TEMPLATES = _BESIDE / "templates"
+RUNTIME = _BESIDE / "runtime"  # what becomes generated/python as it stands
+LICENSE = _BESIDE / "LICENSE"
 
 
 def default(name: str) -> Path:

@@ -33,6 +33,7 @@ from dmlgen.outputs.c_types import STANDARD, enums_in_order, interfaces, names, 
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
+from dmlgen.project import RUNTIME
 from dmlgen.registry import Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.text import Text
@@ -54,7 +55,7 @@ class Part:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The header."""
-    plans = plans_of(templates.directory)
+    plans = plans_of(RUNTIME)
 
     def part(near: Registry, operator: Operator) -> Part:
         shader = c_dispatch.operator_part(near, operator, plans)

@@ -21,6 +21,7 @@ from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tens
 from dmlgen.plans.model import Plans, plans_of
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
+from dmlgen.project import RUNTIME
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.text import Text
 
@@ -101,7 +102,7 @@ class Shader:
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators whose semantics are declared."""
     functions, halves = Functions(templates), Functions(templates, in_halves=True)
-    plans = plans_of(templates.directory)
+    plans = plans_of(RUNTIME)
 
     def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
         schedule = operator.schedule

@@ -11,8 +11,8 @@ from dmlgen.outputs.parts import parts
 from dmlgen.outputs.python_operators import OPERATOR, operator_view
 from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.python_tensor import TENSOR, tensor_view
-from dmlgen.outputs.render import Templates
-from dmlgen.project import LICENSE
+from dmlgen.outputs.render import Templates, plain_files
+from dmlgen.project import LICENSE, RUNTIME
 from dmlgen.registry import Operator, Registry, Rule, Struct
 from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
@@ -42,8 +42,8 @@ class RuleText:
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The files of the package, by path below generated/."""
     files = {
-        f"python/{path}": head(path, f"templates/python/{path}").encode() + data
-        for path, data in templates.plain_files("python").items()
+        f"python/{path}": head(path, f"runtime/{path}").encode() + data
+        for path, data in plain_files(RUNTIME).items()
     }
     files["python/LICENSE"] = LICENSE.read_bytes()
 

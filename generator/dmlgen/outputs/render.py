@@ -74,13 +74,17 @@ class Templates:
 
     def plain_files(self, folder: str) -> dict[str, bytes]:
         """The files below a folder that are no templates, by path within it; they are copied as they are."""
-        root = self.directory / folder
-        files = sorted(path for path in root.rglob("*") if path.is_file() and path.suffix != ".j2")
-        return {
-            path.relative_to(root).as_posix(): path.read_bytes()
-            for path in files
-            if "__pycache__" not in path.parts
-        }
+        return plain_files(self.directory / folder)
+
+
+def plain_files(root: Path) -> dict[str, bytes]:
+    """The files below a folder that are no templates, by path within it."""
+    files = sorted(path for path in root.rglob("*") if path.is_file() and path.suffix != ".j2")
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in files
+        if "__pycache__" not in path.parts
+    }
 
 
 class _Compiled(jinja2.BytecodeCache):

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr.bounds import MAX_RANK
 
-FOLDER = "python/dmlops/gpu/plans"
+FOLDER = "dmlops/gpu/plans"
 # Modules of which planners use a class each; the header has the first by hand.
 MACHINE, REASONS, CAPABILITIES = "planning", "reasons", "capabilities"
 
@@ -108,17 +108,17 @@ class Enumeration:
 
 
 @cache
-def plans_of(templates: Path) -> Plans:
-    """The planners among the templates."""
-    return Plans(templates)
+def plans_of(runtime: Path) -> Plans:
+    """The planners of the runtime."""
+    return Plans(runtime)
 
 
 class Plans:
     """All modules, those that are imported before those that import them."""
 
-    def __init__(self, templates: Path) -> None:
+    def __init__(self, runtime: Path) -> None:
         self.modules: dict[str, Module] = {}
-        self._folder = templates / FOLDER
+        self._folder = runtime / FOLDER
         for path in sorted(self._folder.glob("*.py")):
             if path.stem not in ("__init__", MACHINE, REASONS, CAPABILITIES):
                 self._load(path.stem)

@@ -22,6 +22,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
 from dmlgen.plans.model import Plans, plans_of
 from dmlgen.plans.params import Constant, Params, params_of
+from dmlgen.project import RUNTIME
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
@@ -147,7 +148,7 @@ class DefinitionShader:
 
 def text(shader: DefinitionShader, templates: Templates) -> bytes:
     """The file of a shader."""
-    plans = plans_of(templates.directory)
+    plans = plans_of(RUNTIME)
     return templates.render(
         "hlsl/definition.hlsl.j2",
         shader=shader,
