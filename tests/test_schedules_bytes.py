@@ -205,7 +205,7 @@ def test_tiles_give_what_the_definition_gives(
         np.testing.assert_allclose(found, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-6)
     else:
         np.testing.assert_array_equal(found, wanted)
-    monkeypatch.setattr(contraction, "LEAST_PRODUCTS", 2**40)
+    monkeypatch.setattr(contraction, "TILE_PRODUCTS", 2**40)
     assert passes(desc) == [0]
     assert run_in_guard_zones(device, desc, inputs)["OutputTensor"].tobytes() == found.tobytes()
 
@@ -220,7 +220,7 @@ def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPat
         "BZeroPointTensor": np.full((1, 1), 127, np.int8),
     }
     for parts in (1, 512):
-        monkeypatch.setattr(contraction, "ENOUGH_GROUPS", parts)
+        monkeypatch.setattr(contraction, "TILE_GROUPS", parts)
         assert passes(desc) == ([1] if parts == 1 else [1, 2])
         found = run_in_guard_zones(device, desc, {"ATensor": a, "BTensor": b, **points})["OutputTensor"]
         np.testing.assert_array_equal(found, np.full((4, 4), -255 * 255 * most))
@@ -228,7 +228,7 @@ def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPat
 
 def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc = product("MatrixMultiplyInteger", of("UINT8", 132, 20), of(S, 20, 140), "INT32", "ab")
-    monkeypatch.setattr(contraction, "MANY_TILES", 1)
+    monkeypatch.setattr(contraction, "TILE_MANY", 1)
     assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
     inputs = inputs_of(desc)
     a, b, points, others = (

@@ -364,7 +364,7 @@ def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(gpu.planned(CASES["in parts"]).dispatches) == 2
     large = product(of("FLOAT32", 4096, 64), of("FLOAT32", 64, 4096), None)
     assert gpu.planned(large).dispatches[0].defines["TILE_ROWS"] == 128
-    monkeypatch.setattr(contraction, "LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(contraction, "TILE_PRODUCTS", 0)
     assert gpu.planned(small).dispatches[0].defines["PASS"] == 2
 
 
@@ -439,7 +439,7 @@ def test_tiles_of_phases_give_what_torch_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", ["whole places", "few channels, mirrored", "in parts"])
 def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "LEAST_ORDERED", 0)
+    monkeypatch.setattr(contraction, "TILE_ORDERED", 0)
     assert passes(WINDOWS[name])[0] == 5
     check(device, WINDOWS[name])
     if name != "in parts":
@@ -457,10 +457,10 @@ def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) ->
     desc = product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140))
     assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 64
     check(device, desc)
-    monkeypatch.setattr(contraction, "MANY_TILES", 1)
+    monkeypatch.setattr(contraction, "TILE_MANY", 1)
     assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
     check(device, desc)
-    monkeypatch.setattr(contraction, "FEW_TILES", 0)
+    monkeypatch.setattr(contraction, "TILE_FEW", 0)
     for window in (WINDOWS["in parts"], SPREAD["in parts"]):
         assert gpu.planned(window).dispatches[-2].defines["TILE_ROWS"] == 64
         check(device, window)

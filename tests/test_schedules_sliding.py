@@ -248,7 +248,7 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, device: A
 def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sliding, "BLOCK_ROWS", rows)
     monkeypatch.setattr(sliding, "BLOCK_COLUMNS", columns)
-    monkeypatch.setattr(sliding, "MANY_THREADS", 1)
+    monkeypatch.setattr(sliding, "BLOCK_BUSY", 1)
     for name in ("in blocks", "dilated", "where, in blocks"):
         check(device, CASES[name])
     for name in ("by channel", "two filters a channel", "mirrored, dilated"):
@@ -259,7 +259,7 @@ def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: p
 def test_however_many_threads_share_a_window(
     lanes: int, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sliding, "MAX_PLACES", 0)
+    monkeypatch.setattr(sliding, "BLOCK_PLACES", 0)
     monkeypatch.setattr(sliding, "lanes_of", lambda places, windows: lanes)
     for name in ("in blocks", "average of three dimensions", "norm", "with gaps"):
         check(device, CASES[name])

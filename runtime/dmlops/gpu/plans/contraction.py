@@ -33,21 +33,23 @@ from .planning import Planning
 from .reasons import Reason
 from .sliding import plan_sliding
 from .told import NO_MEMBER, Groups, Signed, Sizes, Tensor
+from .tuning import (
+    SINGLE_THREADS,
+    TILE_DEPTH,
+    TILE_DIRECT_ROWS,
+    TILE_FEW,
+    TILE_FEW_ROWS,
+    TILE_GATHERED_DEPTH,
+    TILE_GROUPS,
+    TILE_MANY,
+    TILE_ORDERED,
+    TILE_PART,
+    TILE_PRODUCTS,
+    TILE_RESIDENT,
+    TILE_ROUNDS,
+    TILE_WALK,
+)
 
-LEAST_ORDERED = 2**26  # products for which it pays to put the left factor in order: 1.3 times as fast
-LEAST_PRODUCTS = 4096  # of all sums of a matrix; below, the definition itself is as good
-DEPTH = 16  # of a tile
-GATHERED_DEPTH = 8  # where each product has another place of the window, which takes registers
-WALK = 8  # rows of tiles that are walked together, so that what they read stays in the cache
-FEW_ROWS = 32
-MANY_TILES = 256  # of the large kind, which keep a large GPU busy
-RESIDENT_TILES = 396  # of a window, which a large GPU works on at once
-FEW_TILES = 32  # of a window, which leave most of it idle even in parts
-ENOUGH_GROUPS = 512  # where sums have to be worked out in parts for that
-WHOLE_ROUNDS = 528  # groups with a window: the 132 processors of a large GPU get four each, and none waits
-LEAST_PART = 256  # products in a part of a sum
-DIRECT_ROWS = 4  # of a group of channels: fewer are no tile
-SINGLE_THREADS = 256  # in a group, where each adds up a sum in parts, or puts an element in order
 ORDERING = 3  # the number of the pass that puts the left factor in order, from the contraction's
 MOST_BYTES = 33025  # products of differences of bytes, whose sum is an integer of 32 bits
 
@@ -236,7 +238,7 @@ def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
     is_whole = is_whole and told.tensors[contracted.output].bits >= 16
     if is_of_bytes(told, shader):
         is_whole = sum_of(told) <= MOST_BYTES
-    return told.factors.applies and is_whole and not told.is_double and products >= LEAST_PRODUCTS
+    return told.factors.applies and is_whole and not told.is_double and products >= TILE_PRODUCTS
 
 
 def is_of_bytes(told: Definition, shader: DefinitionShader) -> bool:
@@ -271,7 +273,7 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         columns if output.strides[column_axis] == 1 else 1,
         factors.depth,
-        DEPTH,
+        TILE_DEPTH,
         element_count(output.sizes) // (rows * columns),
         side_of(left, factors.left, output.sizes, row_axis, factors.depth),
         side_of(right, factors.right, output.sizes, column_axis, factors.depth),
@@ -335,7 +337,7 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         1 if is_divided(window) else side_by_side(output, row_axis),
         depth,
-        DEPTH if factors.depth % DEPTH == 0 else GATHERED_DEPTH,
+        TILE_DEPTH if factors.depth % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH,
         count,
         Side(axis_steps(output, row_axis, row_step), depth_step, matrix_step, True, vector),
         Side(
@@ -356,7 +358,7 @@ def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices)
         return False
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
-    return not is_direct(window, left) or (is_scattered and products >= LEAST_ORDERED)
+    return not is_direct(window, left) or (is_scattered and products >= TILE_ORDERED)
 
 
 def row_pitch(found: Matrices) -> int:
@@ -468,14 +470,14 @@ def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> A
 
 def tile_for(found: Matrices) -> Tile:
     """The tile that suits the matrices: as large as leaves enough of them."""
-    if found.rows <= FEW_ROWS:
+    if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, 4, 4)
     if found.column_axis == NONE:  # what is gathered is worth more of it, and few tiles come in parts
         tiles = times(ceil_div(found.rows, 64) * ceil_div(found.columns, 128), found.count)
-        is_tail = tiles > RESIDENT_TILES and tiles < WHOLE_ROUNDS  # a few would come last, alone
-        is_small = tiles <= FEW_TILES or is_tail
+        is_tail = tiles > TILE_RESIDENT and tiles < TILE_ROUNDS  # a few would come last, alone
+        is_small = tiles <= TILE_FEW or is_tail
         return Tile(32 if is_small else 64, 128, 4 if is_small else 8, 8)
-    if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= MANY_TILES:
+    if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= TILE_MANY:
         return Tile(128, 128, 8, 8)
     return Tile(64, 64, 8, 4)
 
@@ -487,10 +489,10 @@ def share_of(found: Matrices) -> Share:
     groups = times(down * across, found.count)
     wanted = 1
     if found.column_axis == NONE:
-        wanted = WHOLE_ROUNDS // groups  # these are long, and one too many waits for all others
-    elif 2 * groups < ENOUGH_GROUPS:
-        wanted = ceil_div(ENOUGH_GROUPS, groups)
-    parts = max(min(wanted, found.depth // LEAST_PART), 1)
+        wanted = TILE_ROUNDS // groups  # these are long, and one too many waits for all others
+    elif 2 * groups < TILE_GROUPS:
+        wanted = ceil_div(TILE_GROUPS, groups)
+    parts = max(min(wanted, found.depth // TILE_PART), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), found.tile_depth), 1) * found.tile_depth
     parts = max(ceil_div(found.depth, products), 1)
     return Share(tile, Split(down, across, parts, products))
@@ -510,7 +512,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     out in parts. The passes of the definition where those are as good."""
     window = told.factors.window
     is_windowed = told.factors.applies and len(window.sizes) > 0
-    is_few = is_windowed and found.rows < DIRECT_ROWS and not is_divided(window)
+    is_few = is_windowed and found.rows < TILE_DIRECT_ROWS and not is_divided(window)
     if is_few and not is_of_bytes(told, shader):
         plan_sliding(out, told, shader)
         return
@@ -578,7 +580,7 @@ def define_shares(out: Planning, found: Matrices, share: Share) -> None:
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("TILE_DEPTH", found.tile_depth)
-    out.define("TILES_WALKED", WALK)
+    out.define("TILES_WALKED", TILE_WALK)
     out.define("THREAD_ROWS", tile.threadRows)
     out.define("THREAD_COLUMNS", tile.threadColumns)
     out.define("IN_PARTS", int(share.split.parts > 1))

@@ -11,19 +11,27 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .contraction import LEAST_PART, Matrices, Split, contraction_params, side_vector, window_words
+from .contraction import Matrices, Split, contraction_params, side_vector, window_words
 from .definition import MAX_COUNT, Definition, DefinitionShader, space_of, tell_known
 from .loops import ceil_div, check_span, grid, times
-from .matrix_units import BUSY, dispatch_single
+from .matrix_units import dispatch_single
 from .planning import Planning
 from .reasons import Reason
 from .sliding import power_below
 from .told import NO_MEMBER
-from .tuning import THIN_ALL_THREADS, THIN_LEAST_THREADS, THIN_MOST_THREADS, THIN_NEIGHBOURS, THIN_VECTORS
+from .tuning import (
+    THIN_ALL_THREADS,
+    THIN_LANES,
+    THIN_LEAST_THREADS,
+    THIN_MOST_THREADS,
+    THIN_NEIGHBOURS,
+    THIN_VECTORS,
+    TILE_PART,
+    UNITS_GROUPS,
+)
 
 MOST_ROWS = 4  # that a thread has sums of
 VECTOR_BITS = 128
-LEAST_LANES = 8  # a cache line, where vectors are along the products
 THIN_PASS = 2  # its number, from the contraction's
 
 
@@ -91,13 +99,13 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     neighbours = 1 if is_along else THIN_NEIGHBOURS
     shared = times(ceil_div(matrices.columns, columns), matrices.count)
     wanted = min(THIN_ALL_THREADS // shared, ceil_div(matrices.depth, step))
-    lanes = max(power_below(wanted, THIN_MOST_THREADS // neighbours), LEAST_LANES)
+    lanes = max(power_below(wanted, THIN_MOST_THREADS // neighbours), THIN_LANES)
     width = max(THIN_LEAST_THREADS // lanes, neighbours)
     across = ceil_div(matrices.columns, columns * width)
     groups = times(across, matrices.count)
     parts = 1
-    if groups < BUSY:
-        parts = max(min(2 * BUSY // groups, matrices.depth // LEAST_PART), 1)
+    if groups < UNITS_GROUPS:
+        parts = max(min(2 * UNITS_GROUPS // groups, matrices.depth // TILE_PART), 1)
     products = ceil_div(ceil_div(matrices.depth, parts), step) * step
     return Lanes(columns, step, lanes, width, Split(1, across, ceil_div(matrices.depth, products), products))
 

@@ -14,10 +14,6 @@ from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .contraction import (
-    DIRECT_ROWS,
-    FEW_ROWS,
-    SINGLE_THREADS,
-    WALK,
     Matrices,
     Side,
     Split,
@@ -37,12 +33,18 @@ from .phases import is_divided
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Tensor
+from .tuning import (
+    SINGLE_THREADS,
+    TILE_DIRECT_ROWS,
+    TILE_FEW_ROWS,
+    TILE_WALK,
+    UNITS_GROUPS,
+    UNITS_MOST_PARTS,
+    UNITS_PART,
+    UNITS_SHORT,
+)
 
 WAVE = 32  # threads
-BUSY = 128  # groups that keep a large GPU busy
-LEAST_PART = 64  # products in a part of a sum
-MOST_PARTS = 8
-SHORT = 128  # sums of so few products are over before large tiles pay
 
 
 class UnitTile(NamedTuple):
@@ -106,11 +108,11 @@ def unit_tile_for(found: Matrices) -> UnitTile:
         return UnitTile(64, 128, 32, 32, 32, 1)
     if found.rows <= 16:
         return UnitTile(16, 64, 64, 16, 16, 2)
-    if found.rows <= FEW_ROWS:
+    if found.rows <= TILE_FEW_ROWS:
         return UnitTile(32, 64, 64, 32, 16, 2)
-    if tiles_of(found, 128, 128) < BUSY:
+    if tiles_of(found, 128, 128) < UNITS_GROUPS:
         return UnitTile(64, 128, 64, 32, 32, 2)
-    if found.depth <= SHORT or tiles_of(found, 128, 256) < BUSY:
+    if found.depth <= UNITS_SHORT or tiles_of(found, 128, 256) < UNITS_GROUPS:
         return UnitTile(128, 128, 32, 64, 32, 1)
     return UnitTile(128, 256, 32, 32, 64, 1)
 
@@ -125,11 +127,11 @@ def unit_split(found: Matrices, tile: UnitTile) -> Split:
     adds them up costs less than that."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
-    is_slow = found.column_axis == NONE or found.rows <= FEW_ROWS  # each group has much to wait for
-    enough = 2 * BUSY if is_slow else BUSY // 2
+    is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # each group has much to wait for
+    enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
     parts = 1
     if found.columns % 4 == 0 and groups < enough:
-        parts = max(min(ceil_div(enough, groups), found.depth // LEAST_PART, MOST_PARTS), 1)
+        parts = max(min(ceil_div(enough, groups), found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), tile.depth), 1) * tile.depth
     return Split(down, across, max(ceil_div(found.depth, products), 1), products)
 
@@ -148,7 +150,7 @@ def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found
     """Whether the device has matrix units, both factors are halves, and there is enough to do."""
     contracted = shader.contracted
     is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
-    least = DIRECT_ROWS if found.column_axis == NONE else 2
+    least = TILE_DIRECT_ROWS if found.column_axis == NONE else 2
     is_large = found.is_worth and found.rows >= least and found.columns > 1
     return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large
 
@@ -230,7 +232,7 @@ def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> N
     out.define("RIGHT_ALONG", int(right.is_along))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
-    out.define("TILES_WALKED", WALK)
+    out.define("TILES_WALKED", TILE_WALK)
     out.define("WAVE_ROWS", tile.wave_rows)
     out.define("WAVE_COLUMNS", tile.wave_columns)
     out.define("AHEAD", tile.ahead)

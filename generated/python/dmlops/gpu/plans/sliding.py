@@ -31,16 +31,17 @@ from .phases import is_divided, row_dimension, upright
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, Sizes, Tensor
-
-BLOCK_ROWS = 4  # where windows of neighbours overlap, else half of it
-BLOCK_COLUMNS = 4
-MAX_REACH = 40  # elements of a row that all windows of a block cover, which a thread holds at once
-MAX_PLACES = 81  # of a window, whose loops are unrolled
-BLOCK_THREADS = 128  # in a group
-SHARING_THREADS = 256
-MANY_THREADS = 2**17  # which keep a large GPU busy
-ENOUGH_THREADS = 2**18  # where threads share windows
-LEAST_LANES = 4
+from .tuning import (
+    BLOCK_BUSY,
+    BLOCK_COLUMNS,
+    BLOCK_PLACES,
+    BLOCK_REACH,
+    BLOCK_ROWS,
+    BLOCK_THREADS,
+    SHARING_BUSY,
+    SHARING_LANES,
+    SHARING_THREADS,
+)
 
 
 class Line(NamedTuple):
@@ -156,9 +157,9 @@ def power_below(number: int, limit: int) -> int:
 
 def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
     """Whether a thread can hold what a block of that size needs."""
-    is_small = down.places * across.places <= MAX_PLACES and min(down.step, across.step) > 0
+    is_small = down.places * across.places <= BLOCK_PLACES and min(down.step, across.step) > 0
     is_small = is_small and min(down.tap, across.tap) > 0
-    return is_small and max(reach(down, rows), reach(across, columns)) <= MAX_REACH
+    return is_small and max(reach(down, rows), reach(across, columns)) <= BLOCK_REACH
 
 
 def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
@@ -166,9 +167,7 @@ def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
     rows = power_below(down.elements, BLOCK_ROWS if down.step == 1 else max(BLOCK_ROWS // 2, 1))
     columns = power_below(2 * across.elements - 1, BLOCK_COLUMNS)
     whole = element_count(output.sizes)
-    while rows > 1 and (
-        whole < rows * columns * MANY_THREADS or not is_unrolled(down, across, rows, columns)
-    ):
+    while rows > 1 and (whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns)):
         rows = rows // 2
     while columns > 1 and not is_unrolled(down, across, rows, columns):
         columns = columns // 2
@@ -191,8 +190,8 @@ def whole_vectors(tensor: Tensor) -> int:
 
 def lanes_of(places: int, windows: int) -> int:
     """How many threads share a window, so that they read neighbours: more where there are few windows."""
-    lanes = power_below(max(places // 2, 1), LEAST_LANES)
-    while lanes < SHARING_THREADS and 4 * lanes <= places and times(windows, lanes) < ENOUGH_THREADS:
+    lanes = power_below(max(places // 2, 1), SHARING_LANES)
+    while lanes < SHARING_THREADS and 4 * lanes <= places and times(windows, lanes) < SHARING_BUSY:
         lanes = 2 * lanes
     return lanes
 

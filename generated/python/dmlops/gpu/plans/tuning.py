@@ -79,12 +79,71 @@ SUMS_AHEAD = 32  # not measured
 SUMS_TILE = 5120  # not measured
 "words of factors in group memory, at most"
 
+TILE_PRODUCTS = 4096  # not measured
+"products of all sums of a matrix; with fewer, the definition itself is as good"
+TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast
+"products for which it pays to put the left factor of a window in order"
+TILE_DEPTH = 16  # NVIDIA H200: 8 is slower
+"products of a tile"
+TILE_GATHERED_DEPTH = 8  # NVIDIA H200: 16 is slower
+"the same where each product has another place of the window, which takes registers"
+TILE_WALK = 8  # not measured
+"rows of tiles that are walked together, so that what they read stays in the cache"
+TILE_FEW_ROWS = 32  # not measured
+"rows for which there are tiles of their own"
+TILE_MANY = 256  # not measured
+"tiles of the large kind that keep a GPU busy"
+TILE_RESIDENT = 396  # NVIDIA H200: its 132 processors have three each
+"tiles of a window that a GPU works on at once"
+TILE_FEW = 32  # not measured
+"tiles of a window that leave most of a GPU idle even in parts"
+TILE_GROUPS = 512  # not measured
+"groups that keep a GPU busy; with fewer, sums are worked out in parts"
+TILE_ROUNDS = 528  # NVIDIA H200: its 132 processors get four each, and none waits
+"the same with a window"
+TILE_PART = 256  # not measured
+"products in a part of a sum, at least"
+TILE_DIRECT_ROWS = 4  # not measured
+"rows of a group of channels; fewer are no tile"
+SINGLE_THREADS = 256  # not measured
+"threads in a group, where each adds up a sum in parts, or puts an element in order"
+
+UNITS_GROUPS = 128  # not measured
+"groups of matrix units that keep a GPU busy"
+UNITS_PART = 64  # not measured
+"products in a part of a sum, at least"
+UNITS_MOST_PARTS = 8  # not measured
+"parts of a sum, at most"
+UNITS_SHORT = 128  # not measured
+"products of sums that are over before large tiles pay"
+
+BLOCK_ROWS = 4  # not measured
+"elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"
+BLOCK_COLUMNS = 4  # not measured
+"the same beside each other"
+BLOCK_REACH = 40  # not measured
+"elements of a row that all windows of a block cover, which a thread holds at once, at most"
+BLOCK_PLACES = 81  # not measured
+"places of a window whose loops are unrolled, at most"
+BLOCK_THREADS = 128  # not measured
+"threads in a group"
+BLOCK_BUSY = 131072  # not measured
+"threads that keep a GPU busy; with fewer, blocks are smaller"
+SHARING_THREADS = 256  # not measured
+"threads in a group where they share windows"
+SHARING_BUSY = 262144  # not measured
+"threads that keep a GPU busy where they share windows"
+SHARING_LANES = 4  # not measured
+"threads that share a window, at least"
+
 THIN_LEAST_THREADS = 256  # not measured
 "threads in a group that multiplies few rows, at least"
 THIN_MOST_THREADS = 512  # not measured
 "the same, at most"
 THIN_ALL_THREADS = 131072  # not measured
 "threads that keep the memory of a GPU busy; with fewer columns, more of them share each"
+THIN_LANES = 8  # not measured
+"threads that share a sum, at least, where vectors are along the products: a cache line"
 THIN_NEIGHBOURS = 4  # not measured
 "threads side by side that read neighbouring columns, at least"
 THIN_VECTORS = 4  # not measured
