@@ -207,7 +207,8 @@ def attention(
 )
 def test_attention_at_awkward_sizes(sizes: tuple[int, ...], kind: str, device: Any) -> None:
     desc, arrays = attention(sizes, kind)
-    assert passes(desc) == 5  # queries, keys and values, what is made of them, and where that goes
+    whole = sizes[4] % 4 == 0 and sizes[5] % 4 == 0
+    assert passes(desc) == (1 if whole else 5)
     compared(device, desc, arrays, kind)
 
 

@@ -24,6 +24,11 @@
 //   VALUE_FOURS  columns of the values that a thread works out, in fours
 //   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
 //   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
+//   QUERY_IN   what has the queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
+//   KEY_IN     what has the keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
+//   VALUE_IN   what has the values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
+//   OUTPUT_IN  what has the means of values: 0 scratch, 12 OutputTensor
+//              Rows of such a tensor are whole vectors: 4 elements, or 8 that are read with MATRIX_UNITS.
 //   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
 //              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, and SCORES_TOLD are there, and
@@ -61,18 +66,59 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<QUERY_STORED> queryTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<KEY_STORED> keyTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<VALUE_STORED> valueTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<STACKED_QUERY_KEY_STORED> stackedQueryKeyTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<STACKED_KEY_VALUE_STORED> stackedKeyValueTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<STACKED_QUERY_KEY_VALUE_STORED> stackedQueryKeyValueTensor : register(t5);
+#if MATRIX_UNITS
+#define VECTOR_READ(type) uint4  // eight halves
+#else
+#define VECTOR_READ(type) vector<type, 4>
+#endif
+#if QUERY_IN == 1
+typedef VECTOR_READ(QUERY_STORED) QueryBuffer;
+#else
+typedef QUERY_STORED QueryBuffer;
+#endif
+#if QUERY_IN == 4 || KEY_IN == 4
+typedef VECTOR_READ(STACKED_QUERY_KEY_STORED) StackedQueryKeyBuffer;
+#else
+typedef STACKED_QUERY_KEY_STORED StackedQueryKeyBuffer;
+#endif
+#if QUERY_IN == 6 || KEY_IN == 6 || VALUE_IN == 6
+typedef VECTOR_READ(STACKED_QUERY_KEY_VALUE_STORED) StackedQueryKeyValueBuffer;
+#else
+typedef STACKED_QUERY_KEY_VALUE_STORED StackedQueryKeyValueBuffer;
+#endif
+#if KEY_IN == 2
+typedef VECTOR_READ(KEY_STORED) KeyBuffer;
+#else
+typedef KEY_STORED KeyBuffer;
+#endif
+#if KEY_IN == 5 || VALUE_IN == 5
+typedef VECTOR_READ(STACKED_KEY_VALUE_STORED) StackedKeyValueBuffer;
+#else
+typedef STACKED_KEY_VALUE_STORED StackedKeyValueBuffer;
+#endif
+#if VALUE_IN == 3
+typedef VECTOR_READ(VALUE_STORED) ValueBuffer;
+#else
+typedef VALUE_STORED ValueBuffer;
+#endif
+#if OUTPUT_IN == 12
+typedef vector<OUTPUT_STORED, 4> OutputBuffer;
+#else
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<QueryBuffer> queryTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<KeyBuffer> keyTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<ValueBuffer> valueTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<StackedQueryKeyBuffer> stackedQueryKeyTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<StackedKeyValueBuffer> stackedKeyValueTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<StackedQueryKeyValueBuffer> stackedQueryKeyValueTensor : register(t5);
 [[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
 [[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
 [[vk::binding(9, 0)]] StructuredBuffer<PAST_KEY_STORED> pastKeyTensor : register(t9);
 [[vk::binding(10, 0)]] StructuredBuffer<PAST_VALUE_STORED> pastValueTensor : register(t10);
-[[vk::binding(11, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(11, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(12, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_KEY_STORED> outputPresentKeyTensor : register(u1);
 [[vk::binding(13, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_VALUE_STORED> outputPresentValueTensor : register(u2);
 #if PASS == 3 || HALVING
@@ -130,6 +176,10 @@ struct Dimension
     int4 groups2[2];
     int4 headCount[2];
     int4 headCount2[2];
+    int4 queryPlaces[2];
+    int4 keyPlaces[2];
+    int4 valuePlaces[2];
+    int4 outputPlaces[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -1248,6 +1298,66 @@ SumMatrix MatrixOf(Eight own)
     return sums;
 }
 
+typedef uint4 Loaded;
+
+// Where the first row of a head is
+uint FirstOf(int4 places, uint batch, uint head)
+{
+    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
+}
+
+Loaded QueryAt(uint place)
+{
+#if QUERY_IN == 0
+    return scratch[place / 8];
+#elif QUERY_IN == 1
+    return (Loaded)queryTensor[place / 8];
+#elif QUERY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / 8];
+#elif QUERY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / 8];
+#endif
+}
+
+Loaded KeyAt(uint place)
+{
+#if KEY_IN == 0
+    return scratch[place / 8];
+#elif KEY_IN == 2
+    return (Loaded)keyTensor[place / 8];
+#elif KEY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / 8];
+#elif KEY_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / 8];
+#elif KEY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / 8];
+#endif
+}
+
+Loaded ValueAt(uint place)
+{
+#if VALUE_IN == 0
+    return scratch[place / 8];
+#elif VALUE_IN == 3
+    return (Loaded)valueTensor[place / 8];
+#elif VALUE_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / 8];
+#elif VALUE_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / 8];
+#endif
+}
+
+#if SCRATCH_VECTOR == 4
+void PutFour(uint place, float4 means)
+{
+#if OUTPUT_IN == 0
+    scratch[place / 4] = asuint(means);
+#elif OUTPUT_IN == 12
+    outputTensor[place / 4] = (OutputBuffer)means;
+#endif
+}
+#endif
+
 // Reads what a thread reads of the next keys, zeros outside of them
 void FetchKeys(uint thread, uint base, uint firstKey, uint keysOfHead, out uint4 next[keyEach])
 {
@@ -1259,7 +1369,7 @@ void FetchKeys(uint thread, uint base, uint firstKey, uint keysOfHead, out uint4
         const uint key = firstKey + number / keyEights, column = number % keyEights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights) && key < keysOfHead && column < size)
-            next[i] = scratch[base + (key * size + column) / 8];
+            next[i] = KeyAt(base + key * (uint)keyPlaces[0][3] + column);
     }
 }
 
@@ -1285,7 +1395,7 @@ void FetchValues(uint thread, uint base, uint firstKey, uint keysOfHead, out uin
         const uint key = firstKey + number / valueEights, column = number % valueEights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights) && key < keysOfHead && column < size)
-            next[i] = scratch[base + (key * size + column) / 8];
+            next[i] = ValueAt(base + key * (uint)valuePlaces[0][3] + column);
     }
 }
 
@@ -1349,22 +1459,33 @@ float SumStored(uint own, uint y)
     return four.x + four.y + four.z + four.w;
 }
 
-// What infinities and NaN in a column of the values add to the sum of a row, where they count
-float StrangeSum(List at, uint row, uint keyFirst, uint valueFirst, uint column, float shift)
+// The half at a place, of the eight there
+float HalfOf(uint4 eight, uint place)
 {
-    const uint keysOfHead = (uint)keptPresentKeySizes[0][2], querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
+    return f16tof32(eight[place % 8 / 2] >> (place % 2 * 16));
+}
+
+// What infinities and NaN in a column of the values add to the sum of a row, where they count. Bases are those of the row,
+// and of the first key and value.
+float StrangeSum(List at, uint queryBase, uint keyBase, uint valueBase, uint column, float shift)
+{
+    const uint keysOfHead = (uint)keptPresentKeySizes[0][2], querySize = (uint)keptQuerySizes[0][3];
     float sum = 0;
     [loop]
     for (uint k = 0; k < keysOfHead; k++)
     {
-        const float entry = Half((uint)keptPresentValueFirst, valueFirst + k * valueSize + column);
+        const uint valuePlace = valueBase + k * (uint)valuePlaces[0][3] + column;
+        const float entry = HalfOf(ValueAt(valuePlace), valuePlace);
         at.entries[3] = (int)k;
         if ((asuint(entry) & 0x7f800000) == 0x7f800000 && Counts(at))
         {
             float total = 0;
             [loop]
             for (uint e = 0; e < querySize; e++)
-                total = mad(Half((uint)keptQueryFirst, row * querySize + e), Half((uint)keptPresentKeyFirst, keyFirst + k * querySize + e), total);
+            {
+                const uint queryPlace = queryBase + e, keyPlace = keyBase + k * (uint)keyPlaces[0][3] + e;
+                total = mad(HalfOf(QueryAt(queryPlace), queryPlace), HalfOf(KeyAt(keyPlace), keyPlace), total);
+            }
             sum += Weight(Scored(at, total) - shift) * entry;
         }
     }
@@ -1389,7 +1510,7 @@ void PlaceEntries(uint own, uint lane, out uint places[8])
 }
 
 // The queries of a wave, through its part of group memory, zeros outside of them
-void LoadQueries(uint own, uint lane, uint head, uint firstRow, out LeftMatrix queries[BLOCKS][QUERY_SIXTEENS])
+void LoadQueries(uint own, uint lane, uint base, uint firstRow, out LeftMatrix queries[BLOCKS][QUERY_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2], querySize = (uint)keptQuerySizes[0][3];
     [unroll]
@@ -1401,7 +1522,7 @@ void LoadQueries(uint own, uint lane, uint head, uint firstRow, out LeftMatrix q
             const uint row = firstRow + b * 16 + lane / 2, column = d * 16 + lane % 2 * 8;
             uint4 eight = uint4(0, 0, 0, 0);
             if (row < rowsOfHead && column < querySize)
-                eight = scratch[(uint)keptQueryFirst / 4 + ((head * rowsOfHead + row) * querySize + column) / 8];
+                eight = QueryAt(base + row * (uint)queryPlaces[0][3] + column);
             ControlBarrier(3, 3, EXCHANGED);
             StoreShared(tiles[own + lane / 2 * ownPitch + lane % 2], eight, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
@@ -1489,9 +1610,10 @@ void StoreWeights(uint own, Eight scores[KEYS / 16], uint absent, Eight shifts, 
 }
 
 // Stores the means of 16 rows. Sums, shifts, and 16 x 16 totals at a time pass through a wave's part of group memory.
-void StoreMeans(uint own, uint lane, List at, uint head, uint firstRow, uint keyFirst, uint valueFirst, Eight shifts, Eight sums, SumMatrix mixed[VALUE_SIXTEENS])
+void StoreMeans(uint own, uint lane, List at, uint firstRow, uint queryBase, uint keyBase, uint valueBase, Eight shifts, Eight sums, SumMatrix mixed[VALUE_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2], valueSize = (uint)keptPresentValueSizes[0][3];
+    const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
     const bool isStrange = strangers != 0;
     float rowSums[2], rowShifts[2];
     uint n;
@@ -1523,8 +1645,8 @@ void StoreMeans(uint own, uint lane, List at, uint head, uint firstRow, uint key
                 at.entries[2] = (int)row;
                 [loop]
                 for (uint e = 0; e < 4 && isStrange; e++)
-                    totals[e] += StrangeSum(at, head * rowsOfHead + row, keyFirst, valueFirst, column + e, rowShifts[n]);
-                scratch[(uint)keptMixedFirst / 4 + ((head * rowsOfHead + row) * valueSize + column) / 4] = asuint(totals / rowSums[n]);
+                    totals[e] += StrangeSum(at, queryBase + row * (uint)queryPlaces[0][3], keyBase, valueBase, column + e, rowShifts[n]);
+                PutFour(outputBase + row * (uint)outputPlaces[0][3] + column, totals / rowSums[n]);
             }
         }
     }
@@ -1537,7 +1659,6 @@ void Attend(uint item, uint thread)
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
     const uint rowsOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
-    const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
     const uint rowBlocks = (rowsOfHead + ROWS - 1) / ROWS;
     const uint head = item / rowBlocks;
     if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
@@ -1551,9 +1672,9 @@ void Attend(uint item, uint thread)
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
-    const uint keyFirst = (uint)(keyHead.entries[0] * keptPresentKeySizes[0][1] + keyHead.entries[1]) * keysOfHead * querySize;
-    const uint valueFirst = (uint)(valueHead.entries[0] * keptPresentValueSizes[0][1] + valueHead.entries[1]) * keysOfHead * valueSize;
-    const uint keyBase = (uint)keptPresentKeyFirst / 4 + keyFirst / 8, valueBase = (uint)keptPresentValueFirst / 4 + valueFirst / 8;
+    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
+    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
     uint4 nextKeys[keyEach], nextValues[valueEach];
     FetchKeys(thread, keyBase, 0, keysOfHead, nextKeys);
     FetchValues(thread, valueBase, 0, keysOfHead, nextValues);
@@ -1563,7 +1684,7 @@ void Attend(uint item, uint thread)
     uint places[8];
     PlaceEntries(own, lane, places);
     LeftMatrix queries[BLOCKS][QUERY_SIXTEENS];
-    LoadQueries(own, lane, head, firstRow, queries);
+    LoadQueries(own, lane, queryBase, firstRow, queries);
     SumMatrix mixed[BLOCKS][VALUE_SIXTEENS];
     Eight shifts[BLOCKS], sums[BLOCKS];
     uint b, c, d, i, j;
@@ -1641,7 +1762,7 @@ void Attend(uint item, uint thread)
     ControlBarrier(2, 2, EXCHANGED);
     [unroll]
     for (b = 0; b < BLOCKS; b++)
-        StoreMeans(own + b * 16 * ownPitch, lane, at, head, firstRow + b * 16, keyFirst, valueFirst, shifts[b], sums[b], mixed[b]);
+        StoreMeans(own + b * 16 * ownPitch, lane, at, firstRow + b * 16, queryBase, keyBase, valueBase, shifts[b], sums[b], mixed[b]);
 }
 #else
 static const uint KEYS = 64;  // of a tile
@@ -1666,10 +1787,63 @@ groupshared uint strangers;  // whether infinities or NaN were met among the val
 
 #define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
 
-Loaded LoadScratch(uint place)
+// Where the first row of a head is
+uint FirstOf(int4 places, uint batch, uint head)
 {
-    return asfloat(scratch[place / SCRATCH_VECTOR]);
+    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
 }
+
+Loaded QueryAt(uint place)
+{
+#if QUERY_IN == 0
+    return asfloat(scratch[place / SCRATCH_VECTOR]);
+#elif QUERY_IN == 1
+    return (Loaded)queryTensor[place / SCRATCH_VECTOR];
+#elif QUERY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / SCRATCH_VECTOR];
+#elif QUERY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
+#endif
+}
+
+Loaded KeyAt(uint place)
+{
+#if KEY_IN == 0
+    return asfloat(scratch[place / SCRATCH_VECTOR]);
+#elif KEY_IN == 2
+    return (Loaded)keyTensor[place / SCRATCH_VECTOR];
+#elif KEY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / SCRATCH_VECTOR];
+#elif KEY_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
+#elif KEY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
+#endif
+}
+
+Loaded ValueAt(uint place)
+{
+#if VALUE_IN == 0
+    return asfloat(scratch[place / SCRATCH_VECTOR]);
+#elif VALUE_IN == 3
+    return (Loaded)valueTensor[place / SCRATCH_VECTOR];
+#elif VALUE_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
+#elif VALUE_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
+#endif
+}
+
+#if SCRATCH_VECTOR == 4
+void PutFour(uint place, float4 means)
+{
+#if OUTPUT_IN == 0
+    scratch[place / 4] = asuint(means);
+#elif OUTPUT_IN == 12
+    outputTensor[place / 4] = (OutputBuffer)means;
+#endif
+}
+#endif
 
 // Where a vector of rows by elements belongs: its row and its first element
 uint2 PlaceInRows(uint number)
@@ -1694,7 +1868,7 @@ void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded ne
         const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextQueries[i] = (Loaded)0;
         if (place.x < rest.x && place.y < size)
-            nextQueries[i] = LoadScratch(bases.x + place.x * size + place.y);
+            nextQueries[i] = QueryAt(bases.x + place.x * (uint)queryPlaces[0][3] + place.y);
     }
     [unroll]
     for (i = 0; i < keyEach; i++)
@@ -1702,7 +1876,7 @@ void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded ne
         const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextKeys[i] = (Loaded)0;
         if (place.x < rest.y && place.y < size)
-            nextKeys[i] = LoadScratch(bases.y + place.x * size + place.y);
+            nextKeys[i] = KeyAt(bases.y + place.x * (uint)keyPlaces[0][3] + place.y);
     }
 }
 
@@ -1737,7 +1911,7 @@ void FetchValues(uint thread, uint base, uint rest, uint column, out Loaded next
         const uint2 place = PlaceInValues(thread + i * NUM_THREADS) + uint2(0, column);
         next[i] = (Loaded)0;
         if (place.x < rest && place.y < size)
-            next[i] = LoadScratch(base + place.x * size + place.y);
+            next[i] = ValueAt(base + place.x * (uint)valuePlaces[0][3] + place.y);
     }
 }
 
@@ -1798,9 +1972,11 @@ void Attend(uint item, uint thread)
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
-    const uint queryBase = (uint)keptQueryFirst + (head * rowsOfHead + firstRow) * querySize;
-    const uint keyBase = (uint)keptPresentKeyFirst + (uint)(keyHead.entries[0] * keptPresentKeySizes[0][1] + keyHead.entries[1]) * keysOfHead * querySize;
-    const uint valueBase = (uint)keptPresentValueFirst + (uint)(valueHead.entries[0] * keptPresentValueSizes[0][1] + valueHead.entries[1]) * keysOfHead * valueSize;
+    const uint queryRow = (uint)queryPlaces[0][3], keyRow = (uint)keyPlaces[0][3], valueRow = (uint)valuePlaces[0][3];
+    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]) + firstRow * queryRow;
+    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
 
     if (thread == 0)
         strangers = 0;
@@ -1825,7 +2001,7 @@ void Attend(uint item, uint thread)
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        const uint2 bases = uint2(queryBase, keyBase + firstKey * querySize), rest = uint2(rowsOfHead - firstRow, keysOfHead - firstKey);
+        const uint2 bases = uint2(queryBase, keyBase + firstKey * keyRow), rest = uint2(rowsOfHead - firstRow, keysOfHead - firstKey);
         Loaded nextQueries[queryEach], nextKeys[keyEach];
         FetchRows(thread, bases, rest, 0, nextQueries, nextKeys);
         [loop]
@@ -1849,7 +2025,7 @@ void Attend(uint item, uint thread)
             GroupMemoryBarrierWithGroupSync();
         }
         Loaded nextValues[valueEach];
-        FetchValues(thread, valueBase + firstKey * valueSize, rest.y, firstColumn, nextValues);
+        FetchValues(thread, valueBase + firstKey * valueRow, rest.y, firstColumn, nextValues);
 
         // Which of them count, and what they are
         uint absent = 0;
@@ -1950,7 +2126,7 @@ void Attend(uint item, uint thread)
             PutValues(thread, nextValues);
             GroupMemoryBarrierWithGroupSync();
             const uint next = firstKey + key + DEPTH;
-            FetchValues(thread, valueBase + next * valueSize, key + DEPTH < KEYS ? keysOfHead - min(next, keysOfHead) : 0, firstColumn, nextValues);
+            FetchValues(thread, valueBase + next * valueRow, key + DEPTH < KEYS ? keysOfHead - min(next, keysOfHead) : 0, firstColumn, nextValues);
             if (strangers == 0)
             {
                 [unroll]
@@ -2004,7 +2180,7 @@ void Attend(uint item, uint thread)
             total += weights[(ownRow + i) * LANES / 4 + j];
         const float sum = total.x + total.y + total.z + total.w;
         const uint row = firstRow + ownRow + i;
-        const uint place = (uint)keptMixedFirst + (head * rowsOfHead + row) * valueSize;
+        const uint place = outputBase + row * (uint)outputPlaces[0][3];
         [unroll]
         for (j = 0; j < VALUE_FOURS; j++)
         {
@@ -2012,7 +2188,7 @@ void Attend(uint item, uint thread)
             const float4 means = mixed[i][j] / sum;
 #if SCRATCH_VECTOR == 4
             if (row < rowsOfHead && column < valueSize)
-                scratch[(place + column) / 4] = asuint(means);
+                PutFour(place + column, means);
 #else
             [unroll]
             for (k = 0; k < 4; k++)

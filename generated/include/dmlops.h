@@ -22756,8 +22756,35 @@ typedef struct dmlops_plan_Dimension {
 typedef struct dmlops_plan_AttentionPass {
     int64_t number;
     int64_t query;
+    int64_t key;
+    int64_t value;
+    int64_t target;
     int64_t told;
 } dmlops_plan_AttentionPass;
+
+typedef struct dmlops_plan_View {
+    int64_t tensor;
+    dmlops_plan_int_8 first;
+    dmlops_plan_int_8 batch;
+    dmlops_plan_int_8 head;
+    dmlops_plan_int_8 row;
+    dmlops_plan_int_8 element;
+    dmlops_plan_int_8 limits;
+} dmlops_plan_View;
+
+typedef struct dmlops_plan_AttentionViews {
+    dmlops_plan_View query;
+    dmlops_plan_View key;
+    dmlops_plan_View value;
+    dmlops_plan_View output;
+} dmlops_plan_AttentionViews;
+
+typedef struct dmlops_plan_Sources {
+    int64_t query;
+    int64_t key;
+    int64_t value;
+    int64_t output;
+} dmlops_plan_Sources;
 
 typedef struct dmlops_plan_AttentionGroups {
     int64_t threads;
@@ -23060,6 +23087,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Activation_8 activations;
     dmlops_plan_Factors factors;
     dmlops_plan_Sliding sliding;
+    dmlops_plan_AttentionViews attention;
     dmlops_plan_int_8 reduced;
     dmlops_plan_int_8 sums;
 } dmlops_plan_Definition;
@@ -24166,16 +24194,36 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     int64_t axis);
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_no_sources(dmlops_planning* planning);
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
+    dmlops_plan_int_8* strides);
+DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes, int by_units);
+DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
+    dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
+    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
+    each);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    const dmlops_plan_int_8* sizes, int by_units);
+    const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
     is_along);
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
@@ -24202,6 +24250,13 @@ DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_
     wanted);
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
+DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_passes_with(dmlops_planning* planning, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
+DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24218,11 +24273,11 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
 DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* passes);
+    dmlops_plan_DefinitionShader* shader, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
@@ -24681,6 +24736,17 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, 
     return loops;
 }
 
+/* Those of a pass that reads and writes intermediate tensors alone. */
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_no_sources(dmlops_planning* planning) {
+    (void)planning;
+    dmlops_plan_Sources made_1;
+    made_1.query = -1;
+    made_1.key = -1;
+    made_1.value = -1;
+    made_1.output = -1;
+    return made_1;
+}
+
 /* Whether matrix units work the pass out: the device has them, all floats are halves, and rows are whole vectors of
    these, few enough that a wave has its sums in registers. `sizes` are those of what is written. */
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
@@ -24711,6 +24777,188 @@ DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_pl
         made_1 = made_1 || ((((attention->told >> place) & 1) == 1) && one->is_present);
     }
     return made_1;
+}
+
+/* How far a coordinate is from the first one, in elements; numbers that follow it do not count. */
+DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
+    dmlops_plan_int_8* strides) {
+    int64_t offset = 0;
+    for (int64_t d = 0; d < strides->count; ++d) {
+        const int64_t stride = strides->items[d];
+        offset = dmlops_add(offset, dmlops_multiply(place->items[dmlops_item(planning, d, place->count)], stride));
+    }
+    return offset;
+}
+
+/* Whether the view has a place for each entry of an intermediate tensor, within all limits. */
+DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes) {
+    dmlops_plan_int_64 limits;
+    limits.count = 0;
+    dmlops_plan_int_64_extend(planning, &limits, tensor->sizes.count, tensor->sizes.items);
+    dmlops_plan_int_64_extend(planning, &limits, view->limits.count, view->limits.items);
+    for (int64_t d = 0; d < limits.count; ++d) {
+        const int64_t limit = limits.items[d];
+        dmlops_plan_int_64 steps;
+        steps.count = 0;
+        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->batch.items[dmlops_item(planning, d,
+            view->batch.count)]);
+        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->head.items[dmlops_item(planning, d,
+            view->head.count)]);
+        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->row.items[dmlops_item(planning, d,
+            view->row.count)]);
+        dmlops_plan_int_64_insert(planning, &steps, steps.count, view->element.items[dmlops_item(planning, d,
+            view->element.count)]);
+        int64_t least = view->first.items[dmlops_item(planning, d, view->first.count)];
+        int64_t greatest = view->first.items[dmlops_item(planning, d, view->first.count)];
+        for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
+            const int64_t size = sizes->items[each_1];
+            const int64_t step = steps.items[dmlops_item(planning, each_1, steps.count)];
+            least = dmlops_add(least, dmlops_min(dmlops_multiply(dmlops_subtract(size, 1), step), 0));
+            greatest = dmlops_add(greatest, dmlops_max(dmlops_multiply(dmlops_subtract(size, 1), step), 0));
+        }
+        if ((least < 0) || (greatest >= limit)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The place of the first entry in a tensor, and how far apart batches, heads and rows are, in elements; 0 where there
+   is but one. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes) {
+    dmlops_plan_int_64 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, dmlops_plan_offset_of(planning, &view->first,
+        &tensor->strides));
+    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, (sizes->items[dmlops_item(planning, 0, sizes->count)] >
+        1) ? dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
+    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, (sizes->items[dmlops_item(planning, 1, sizes->count)] >
+        1) ? dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
+    dmlops_plan_int_64_insert(planning, &made_1, made_1.count, (sizes->items[dmlops_item(planning, 2, sizes->count)] >
+        1) ? dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
+    return made_1;
+}
+
+/* The tensor of a view, where rows are whole vectors in it, too, and nothing else reads it in the pass; NONE elsewhere.
+   `sizes` are those of the intermediate tensor. */
+DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
+    if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1)) {
+        return -1;
+    }
+    dmlops_plan_Tensor tensor = tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
+    if (!tensor.is_present || !dmlops_plan_is_inside(planning, view, &tensor, sizes)) {
+        return -1;
+    }
+    if ((dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
+        (dmlops_plan_offset_of(planning, &view->element, &tensor.strides) != 1)) {
+        return -1;
+    }
+    int made_1 = 0;
+    dmlops_plan_int_64 made_3 = dmlops_plan_rows_in(planning, view, &tensor, sizes);
+    for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
+        const int64_t place = made_3.items[each_2];
+        made_1 = made_1 || (dmlops_modulo(place, vector) != 0);
+    }
+    if (made_1) {
+        return -1;
+    }
+    return view->tensor;
+}
+
+/* What the pass reads and writes directly: vectors of four, or of eight halves that it reads by units. */
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes, int by_units) {
+    int64_t vector = by_units ? 8 : 4;
+    dmlops_plan_int_8 sizes = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+    if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
+        &sizes)) {
+        dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
+        return made_1;
+    }
+    int64_t output = dmlops_plan_source_of(planning, attention, &views->output, tensors, &sizes, 4);
+    if ((output != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning, output,
+        tensors->count)].sizes) != dmlops_plan_element_count(planning, &sizes))) {
+        output = -1;
+    }
+    dmlops_plan_Sources made_2;
+    made_2.query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
+        &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], vector);
+    made_2.key = dmlops_plan_source_of(planning, attention, &views->key, tensors,
+        &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)], vector);
+    made_2.value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
+        &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)], vector);
+    made_2.output = output;
+    return made_2;
+}
+
+/* Whether rows are whole vectors of four, of queries and of what is written. */
+DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
+    dmlops_plan_int_8* sizes) {
+    return (dmlops_modulo(query->items[dmlops_item(planning, 3, query->count)], 4) == 0) &&
+        (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0);
+}
+
+/* Where rows are, in eight words: the place of the first entry in a buffer, and how far apart batches, heads and rows
+   are, in elements. `first` is that place in scratch. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
+    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first) {
+    int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    int64_t head = dmlops_plan_times(planning, row, sizes->items[dmlops_item(planning, 2, sizes->count)]);
+    dmlops_plan_int_64 found;
+    found.count = 0;
+    dmlops_plan_int_64_insert(planning, &found, found.count, first);
+    dmlops_plan_int_64_insert(planning, &found, found.count, dmlops_plan_times(planning, head,
+        sizes->items[dmlops_item(planning, 1, sizes->count)]));
+    dmlops_plan_int_64_insert(planning, &found, found.count, head);
+    dmlops_plan_int_64_insert(planning, &found, found.count, row);
+    if (source != -1) {
+        dmlops_plan_int_64 made_1 = dmlops_plan_rows_in(planning, view, &tensors->items[dmlops_item(planning, source,
+            tensors->count)], sizes);
+        found = made_1;
+    }
+    dmlops_plan_int_64 places;
+    places.count = 0;
+    for (int64_t each_2 = 0; each_2 < found.count; ++each_2) {
+        const int64_t place = found.items[each_2];
+        dmlops_plan_int_64_insert(planning, &places, places.count, dmlops_modulo(place, INT64_C(4294967296)));
+    }
+    dmlops_plan_int_64_fill(planning, &places, 4, 0);
+    return places;
+}
+
+/* Where queries, keys, values and means are, in eight words each. Intermediate tensors begin at the words `firsts` of
+   scratch; a word has `each` entries of what is read. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
+    each) {
+    int64_t query = attention->query;
+    int64_t key = attention->key;
+    int64_t value = attention->value;
+    int64_t target = attention->target;
+    dmlops_plan_int_64 places;
+    places.count = 0;
+    dmlops_plan_int_64 made_1 = dmlops_plan_place_of(planning, &views->query, sources->query, tensors,
+        &kept_sizes->items[dmlops_item(planning, query, kept_sizes->count)], dmlops_multiply(each,
+        firsts->items[dmlops_item(planning, query, firsts->count)]));
+    dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
+    dmlops_plan_int_64 made_2 = dmlops_plan_place_of(planning, &views->key, sources->key, tensors,
+        &kept_sizes->items[dmlops_item(planning, key, kept_sizes->count)], dmlops_multiply(each,
+        firsts->items[dmlops_item(planning, key, firsts->count)]));
+    dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
+    dmlops_plan_int_64 made_3 = dmlops_plan_place_of(planning, &views->value, sources->value, tensors,
+        &kept_sizes->items[dmlops_item(planning, value, kept_sizes->count)], dmlops_multiply(each,
+        firsts->items[dmlops_item(planning, value, firsts->count)]));
+    dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
+    dmlops_plan_int_64 made_4 = dmlops_plan_place_of(planning, &views->output, sources->output, tensors,
+        &kept_sizes->items[dmlops_item(planning, target, kept_sizes->count)], firsts->items[dmlops_item(planning,
+        target, firsts->count)]);
+    dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
+    return places;
 }
 
 /* The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves few groups, or
@@ -24753,7 +25001,11 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
    what is written. */
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    const dmlops_plan_int_8* sizes, int by_units) {
+    const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources) {
+    dmlops_out_define(planning, "", "QUERY_IN", dmlops_add(sources->query, 1));
+    dmlops_out_define(planning, "", "KEY_IN", dmlops_add(sources->key, 1));
+    dmlops_out_define(planning, "", "VALUE_IN", dmlops_add(sources->value, 1));
+    dmlops_out_define(planning, "", "OUTPUT_IN", dmlops_add(sources->output, 1));
     if (by_units) {
         dmlops_plan_AttentionGroups made_1 = dmlops_plan_define_attention_units(planning, attention, tensors,
             kept_sizes, sizes);
@@ -24768,14 +25020,11 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_pl
     int is_many = (fours <= 2) && (dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
     int64_t rows = is_many ? 64 : 32;
-    int is_whole = (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0) &&
-        (dmlops_modulo(kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].count)], 4) == 0);
     dmlops_out_define(planning, "", "ROWS", rows);
     dmlops_out_define(planning, "", "DEPTH", is_many ? 8 : 16);
     dmlops_out_define(planning, "", "VALUE_FOURS", fours);
-    dmlops_out_define(planning, "", "SCRATCH_VECTOR", is_whole ? 4 : 1);
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", dmlops_plan_is_whole(planning,
+        &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], sizes) ? 4 : 1);
     dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
@@ -25013,19 +25262,80 @@ DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_
 /* The intermediate tensors that lead to outputs, and those written with them, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
-    int64_t there = dmlops_plan_present(planning, told);
+    dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
+    dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &made_1);
+    return dmlops_plan_leading(planning, &made_2, dmlops_plan_present(planning, told));
+}
+
+/* The same of some passes, where tensors are there as bits say. */
+DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
     int64_t wanted = 0;
     int64_t before = -1;
     while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
         before = wanted;
-        for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-            const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        for (int64_t each_1 = 0; each_1 < passes->count; ++each_1) {
+            const dmlops_plan_Pass* one = &passes->items[each_1];
             if (dmlops_plan_is_needed(planning, one, there, wanted)) {
                 wanted = (wanted | one->reads) | one->writes;
             }
         }
     }
     return wanted;
+}
+
+/* All passes, where attention reads and writes these tensors of the description. */
+DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_passes_with(dmlops_planning* planning, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sources* sources) {
+    dmlops_plan_Pass_32 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
+        dmlops_plan_Pass made_3 = dmlops_plan_through(planning, one, &shader->attention, sources);
+        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, &made_3);
+    }
+    return made_1;
+}
+
+/* A bit, where there is a source. */
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit) {
+    (void)planning;
+    return (source == -1) ? 0 : dmlops_shift(1, bit);
+}
+
+/* A pass, where attention reads and writes tensors of the description: it reads fewer intermediate ones, and others do
+   not write what it writes. */
+DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources) {
+    if (attention->number == -1) {
+        return *one;
+    }
+    int64_t direct = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
+        sources->key, attention->key);
+    direct = direct | dmlops_plan_bit_of(planning, sources->value, attention->value);
+    int64_t outputs = dmlops_plan_bit_of(planning, sources->output, sources->output);
+    int attends = one->number == attention->number;
+    dmlops_plan_Pass made_1;
+    made_1.number = one->number;
+    made_1.writes_kept = one->writes_kept;
+    made_1.target = one->target;
+    made_1.writes = (attends && (outputs != 0)) ? 0 : one->writes;
+    made_1.outputs = attends ? outputs : dmlops_subtract(one->outputs, one->outputs & outputs);
+    made_1.reads = attends ? dmlops_subtract(one->reads, one->reads & direct) : one->reads;
+    made_1.is_along = one->is_along;
+    made_1.box_list = one->box_list;
+    made_1.box_tensor = one->box_tensor;
+    return made_1;
+}
+
+/* What is bound in place of tensors that are absent: the first output that is there. */
+DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told) {
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_output && tensor->is_present) {
+            return tensor->buffer;
+        }
+    }
+    return told->tensors.items[dmlops_item(planning, 0, told->tensors.count)].buffer;
 }
 
 /* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
@@ -25247,13 +25557,13 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
 
 /* The passes that lead to outputs, those of sums in place of what they replace, one or several. */
 DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted) {
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
     int64_t there = dmlops_plan_present(planning, told);
     int64_t written = 0;
-    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+    for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
+        const dmlops_plan_Pass* one = &every->items[each_1];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
             if (place == -1) {
@@ -25305,21 +25615,21 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* plan
 }
 
 /* The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each written by a
-   pass that writes nothing else. */
+   pass that writes nothing else. `wanted` are all that lead to outputs. */
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* passes) {
+    dmlops_plan_DefinitionShader* shader, int64_t wanted) {
     int64_t halves = 0;
-    for (int64_t each_1 = 0; each_1 < passes->count; ++each_1) {
-        const dmlops_plan_Pass* one = &passes->items[each_1];
-        if (one->number == shader->attention.number) {
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
             dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
             if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
                 halves = one->reads;
             }
         }
     }
-    for (int64_t each_2 = 0; each_2 < passes->count; ++each_2) {
-        const dmlops_plan_Pass* one = &passes->items[each_2];
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
         if (((one->writes & halves) != 0) && ((one->writes & halves) != one->writes)) {
             return 0;
         }
@@ -25337,8 +25647,25 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    int64_t wanted = dmlops_plan_needed(planning, told, shader);
-    dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, wanted);
+    dmlops_plan_Sources made_2 = dmlops_plan_no_sources(planning);
+    dmlops_plan_AttentionPass attention = shader->attention;
+    dmlops_plan_Sources sources = made_2;
+    int64_t there = dmlops_plan_present(planning, told);
+    int64_t led = dmlops_plan_needed(planning, told, shader);
+    dmlops_plan_Pass_32 made_3 = dmlops_plan_passes_with(planning, shader, &sources);
+    dmlops_plan_Pass_32 every = made_3;
+    int64_t wanted = led;
+    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led);
+    int attends = (attention.number != -1) && (((led >> attention.target) & 1) == 1);
+    if (attends) {
+        dmlops_plan_Sources made_4 = dmlops_plan_sources_of(planning, &attention, &told->attention, &told->tensors,
+            &told->kept_sizes, halves != 0);
+        sources = made_4;
+        dmlops_plan_Pass_32 made_5 = dmlops_plan_passes_with(planning, shader, &sources);
+        every = made_5;
+        wanted = dmlops_plan_leading(planning, &every, there);
+    }
+    dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
     if (passes.count == 0) {
         return;
     }
@@ -25347,37 +25674,37 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, space.words));
         return;
     }
-    dmlops_plan_Buffer stand_in = told->tensors.items[dmlops_item(planning, passes.items[dmlops_item(planning, -1,
-        passes.count)].target, told->tensors.count)].buffer;
-    for (int64_t each_2 = 0; each_2 < passes.count; ++each_2) {
-        const dmlops_plan_Pass* one = &passes.items[each_2];
-        if (!one->writes_kept) {
-            stand_in = told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].buffer;
-            break;
-        }
+    dmlops_plan_Buffer made_6 = dmlops_plan_stand_in_of(planning, told);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, led, &space, &made_6);
+    dmlops_plan_int_512 lists;
+    lists.count = 0;
+    dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
+    if (attends) {
+        int64_t each = (halves == 0) ? 1 : 2;
+        dmlops_plan_int_64 made_7 = dmlops_plan_places_of(planning, &attention, &told->attention, &sources,
+            &told->tensors, &told->kept_sizes, &space.firsts, each);
+        dmlops_plan_int_512_extend(planning, &lists, made_7.count, made_7.items);
     }
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, wanted, &space, &stand_in);
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_3 = 0; each_3 < passes.count; ++each_3) {
-            const dmlops_plan_Pass* one = &passes.items[each_3];
+        for (int64_t each_8 = 0; each_8 < passes.count; ++each_8) {
+            const dmlops_plan_Pass* one = &passes.items[each_8];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
+        dmlops_plan_Buffer made_9 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
             from_zeros);
-        dmlops_out_write(planning, &made_4);
+        dmlops_out_write(planning, &made_9);
     }
-    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, &passes);
-    if (shader->attention.number != -1) {
+    if (attention.number != -1) {
         dmlops_out_define(planning, "", "HALVES", (int64_t)(halves != 0));
     }
     dmlops_out_share(planning);
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_5 = 0; each_5 < passes.count; ++each_5) {
-        const dmlops_plan_Pass* one = &passes.items[each_5];
-        dmlops_plan_SumsTile made_6 = dmlops_plan_shared_tile(planning, told, shader, one);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_6);
+    for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
+        const dmlops_plan_Pass* one = &passes.items[each_10];
+        dmlops_plan_SumsTile made_11 = dmlops_plan_shared_tile(planning, told, shader, one);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_11);
     }
     int64_t place = 0;
     int64_t dispatches = 0;
@@ -25413,9 +25740,9 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                     : whole;
                 int64_t threads = count;
                 int64_t in_group = 64;
-                if (one.number == shader->attention.number) {
-                    dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &shader->attention,
-                        &told->tensors, &told->kept_sizes, &shape, halves != 0);
+                if (one.number == attention.number) {
+                    dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &attention,
+                        &told->tensors, &told->kept_sizes, &shape, halves != 0, &sources);
                     threads = attending.threads;
                     in_group = attending.in_group;
                 } else {
@@ -25439,21 +25766,21 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 pending = pending | one.writes;
                 dmlops_out_define(planning, "", "PASS", one.number);
                 dmlops_out_define(planning, "", "RANK", shape.count);
-                dmlops_plan_Loop_16 made_7;
-                made_7.count = 0;
-                for (int64_t each_8 = 0; each_8 < shape.count; ++each_8) {
-                    const int64_t size = shape.items[each_8];
-                    dmlops_plan_int_16 made_9;
-                    made_9.count = 0;
-                    dmlops_plan_Loop made_10;
-                    made_10.size = size;
-                    made_10.strides = made_9;
-                    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+                dmlops_plan_Loop_16 made_12;
+                made_12.count = 0;
+                for (int64_t each_13 = 0; each_13 < shape.count; ++each_13) {
+                    const int64_t size = shape.items[each_13];
+                    dmlops_plan_int_16 made_14;
+                    made_14.count = 0;
+                    dmlops_plan_Loop made_15;
+                    made_15.size = size;
+                    made_15.strides = made_14;
+                    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_15);
                 }
-                dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+                dmlops_plan_Dimension_10 made_16 = dmlops_plan_dimensions(planning, &made_12);
                 dmlops_plan_DefinitionParams params;
-                params.sizes = made_11;
-                params.lists = known.lists;
+                params.sizes = made_16;
+                params.lists = lists;
                 params.activations = known.activations;
                 params.elements = told->elements;
                 params.count = count;
@@ -30329,7 +30656,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -30542,7 +30869,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {17, dmlops_gemm_activations},
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -30648,7 +30975,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -30791,7 +31118,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -30876,7 +31203,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -30959,7 +31286,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -31272,7 +31599,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {17, dmlops_batch_normalization_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {1, 5, 31, 32, 0, 5},
     {0, NULL},
 };
@@ -31310,7 +31637,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {17, dmlops_mean_variance_normalization_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
 };
@@ -31389,7 +31716,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -31450,7 +31777,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {2, 0, 1, 2, 0, 1},
     {0, NULL},
 };
@@ -31504,7 +31831,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {17, dmlops_rnn_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
 };
@@ -31599,7 +31926,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {17, dmlops_lstm_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
 };
@@ -31712,7 +32039,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {17, dmlops_gru_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
 };
@@ -32000,7 +32327,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -32085,7 +32412,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -32196,7 +32523,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -32506,7 +32833,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -32689,7 +33016,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
 };
@@ -32801,7 +33128,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -32844,7 +33171,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -32915,7 +33242,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33004,7 +33331,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {1, 2, 0, 4},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33148,7 +33475,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {-1, -1, -1, -1},
     {1, 3, 0, 9},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33447,7 +33774,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33515,7 +33842,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33598,7 +33925,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33677,7 +34004,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33759,7 +34086,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33914,7 +34241,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -33988,7 +34315,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
 };
@@ -34049,7 +34376,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -34084,7 +34411,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -34138,7 +34465,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -34206,7 +34533,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -34306,7 +34633,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {17, dmlops_batch_normalization_training_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {4, 0, 15, 16, 96, 4},
     {0, NULL},
 };
@@ -34387,7 +34714,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
 };
@@ -34618,7 +34945,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -34665,7 +34992,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -34731,7 +35058,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {3, 0, 384},
+    {3, 0, 1, 2, 3, 384},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -34750,6 +35077,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
@@ -34970,6 +35298,627 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen6 = chosen5;
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
+    told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
+    dmlops_list list18;
+    list18.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list19;
+        list19.count = 0;
+        dmlops_push(&list19, 0);
+        dmlops_push(&list19, 0);
+        dmlops_push(&list19, 0);
+        dmlops_align(&list19, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
+    } else {
+        dmlops_push(&list18, 0);
+        dmlops_push(&list18, 0);
+        dmlops_push(&list18, 0);
+        dmlops_push(&list18, 0);
+        dmlops_push(&list18, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.first, &list18);
+    dmlops_list list20;
+    list20.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list21;
+        list21.count = 0;
+        dmlops_push(&list21, 1);
+        dmlops_push(&list21, 0);
+        dmlops_push(&list21, 0);
+        dmlops_align(&list21, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
+    } else {
+        dmlops_push(&list20, 1);
+        dmlops_push(&list20, 0);
+        dmlops_push(&list20, 0);
+        dmlops_push(&list20, 0);
+        dmlops_push(&list20, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.batch, &list20);
+    dmlops_list list22;
+    list22.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list23;
+        list23.count = 0;
+        dmlops_push(&list23, 0);
+        dmlops_push(&list23, 0);
+        dmlops_list list24;
+        list24.count = 0;
+        dmlops_append(&list24, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+        dmlops_align(&list24, 3, 1);
+        dmlops_push(&list23, dmlops_divide(dmlops_list_entry(list24.values, list24.count, 2), (int64_t)desc->HeadCount));
+        dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+    } else {
+        dmlops_push(&list22, 0);
+        dmlops_push(&list22, 0);
+        dmlops_push(&list22, 1);
+        dmlops_push(&list22, 0);
+        dmlops_push(&list22, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.head, &list22);
+    dmlops_list list25;
+    list25.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list26;
+        list26.count = 0;
+        dmlops_push(&list26, 0);
+        dmlops_push(&list26, 1);
+        dmlops_push(&list26, 0);
+        dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list25, list26.values, list26.count, 0, list26.count);
+    } else {
+        dmlops_push(&list25, 0);
+        dmlops_push(&list25, 1);
+        dmlops_push(&list25, 0);
+        dmlops_push(&list25, 0);
+        dmlops_push(&list25, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.row, &list25);
+    dmlops_list list27;
+    list27.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list28;
+        list28.count = 0;
+        dmlops_push(&list28, 0);
+        dmlops_push(&list28, 0);
+        dmlops_push(&list28, 1);
+        dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list27, list28.values, list28.count, 0, list28.count);
+    } else {
+        dmlops_push(&list27, 0);
+        dmlops_push(&list27, 0);
+        dmlops_push(&list27, 0);
+        dmlops_push(&list27, 0);
+        dmlops_push(&list27, 1);
+    }
+    dmlops_tell_list(planning, &told.attention.query.element, &list27);
+    dmlops_list list29;
+    list29.count = 0;
+    dmlops_tell_list(planning, &told.attention.query.limits, &list29);
+    told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1);
+    dmlops_list list30;
+    list30.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list31;
+        list31.count = 0;
+        dmlops_push(&list31, 0);
+        dmlops_push(&list31, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        dmlops_push(&list31, 0);
+        dmlops_align(&list31, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list30, list31.values, list31.count, 0, list31.count);
+    } else {
+        if (desc->StackedQueryKeyTensor != NULL) {
+            dmlops_push(&list30, 0);
+            dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list30, 0);
+            dmlops_push(&list30, 1);
+            dmlops_push(&list30, 0);
+        } else {
+            if (desc->StackedKeyValueTensor != NULL) {
+                dmlops_push(&list30, 0);
+                dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list30, 0);
+                dmlops_push(&list30, 0);
+                dmlops_push(&list30, 0);
+            } else {
+                dmlops_push(&list30, 0);
+                dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list30, 0);
+                dmlops_push(&list30, 1);
+                dmlops_push(&list30, 0);
+            }
+        }
+    }
+    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    dmlops_tell_list(planning, &told.attention.key.first, &list30);
+    dmlops_list list32;
+    list32.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list33;
+        list33.count = 0;
+        dmlops_push(&list33, 1);
+        dmlops_push(&list33, 0);
+        dmlops_push(&list33, 0);
+        dmlops_align(&list33, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list32, list33.values, list33.count, 0, list33.count);
+    } else {
+        dmlops_push(&list32, 1);
+        dmlops_push(&list32, 0);
+        dmlops_push(&list32, 0);
+        dmlops_push(&list32, 0);
+        dmlops_push(&list32, 0);
+    }
+    dmlops_push(&list32, 0);
+    dmlops_tell_list(planning, &told.attention.key.batch, &list32);
+    dmlops_list list34;
+    list34.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list35;
+        list35.count = 0;
+        dmlops_push(&list35, 0);
+        dmlops_push(&list35, 0);
+        dmlops_list list36;
+        list36.count = 0;
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list37;
+            list37.count = 0;
+            dmlops_append(&list37, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list37, 3, 1);
+            dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
+        } else {
+            if (desc->StackedQueryKeyTensor != NULL) {
+                dmlops_append(&list36, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+            } else {
+                if (desc->StackedQueryKeyValueTensor != NULL) {
+                    dmlops_append(&list36, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                } else {
+                    dmlops_push(&list36, 0);
+                    dmlops_push(&list36, 0);
+                    dmlops_push(&list36, 0);
+                }
+            }
+        }
+        dmlops_push(&list35, dmlops_divide(dmlops_list_entry(list36.values, list36.count, 2), (int64_t)desc->HeadCount));
+        dmlops_align(&list35, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list34, list35.values, list35.count, 0, list35.count);
+    } else {
+        dmlops_push(&list34, 0);
+        dmlops_push(&list34, 0);
+        dmlops_push(&list34, 1);
+        dmlops_push(&list34, 0);
+        dmlops_push(&list34, 0);
+    }
+    dmlops_push(&list34, 0);
+    dmlops_tell_list(planning, &told.attention.key.head, &list34);
+    dmlops_list list38;
+    list38.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list39;
+        list39.count = 0;
+        dmlops_push(&list39, 0);
+        dmlops_push(&list39, 1);
+        dmlops_push(&list39, 0);
+        dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
+    } else {
+        dmlops_push(&list38, 0);
+        dmlops_push(&list38, 1);
+        dmlops_push(&list38, 0);
+        dmlops_push(&list38, 0);
+        dmlops_push(&list38, 0);
+    }
+    dmlops_push(&list38, 1);
+    dmlops_tell_list(planning, &told.attention.key.row, &list38);
+    dmlops_list list40;
+    list40.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list41;
+        list41.count = 0;
+        dmlops_push(&list41, 0);
+        dmlops_push(&list41, 0);
+        dmlops_push(&list41, 1);
+        dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
+    } else {
+        dmlops_push(&list40, 0);
+        dmlops_push(&list40, 0);
+        dmlops_push(&list40, 0);
+        dmlops_push(&list40, 0);
+        dmlops_push(&list40, 1);
+    }
+    dmlops_push(&list40, 0);
+    dmlops_tell_list(planning, &told.attention.key.element, &list40);
+    dmlops_list list42;
+    list42.count = 0;
+    int64_t chosen9;
+    if (desc->KeyTensor != NULL) {
+        chosen9 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen8;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen8 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen7;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list43;
+                list43.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list44;
+                    list44.count = 0;
+                    dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list44, 3, 1);
+                    dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list43, 0);
+                            dmlops_push(&list43, 0);
+                            dmlops_push(&list43, 0);
+                        }
+                    }
+                }
+                chosen7 = dmlops_list_entry(list43.values, list43.count, 1);
+            } else {
+                chosen7 = 0;
+            }
+            chosen8 = chosen7;
+        }
+        chosen9 = chosen8;
+    }
+    dmlops_push(&list42, chosen9);
+    dmlops_tell_list(planning, &told.attention.key.limits, &list42);
+    told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1);
+    dmlops_list list45;
+    list45.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list46;
+        list46.count = 0;
+        dmlops_push(&list46, 0);
+        dmlops_push(&list46, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        dmlops_push(&list46, 0);
+        dmlops_align(&list46, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
+    } else {
+        if (desc->StackedKeyValueTensor != NULL) {
+            dmlops_push(&list45, 0);
+            dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list45, 0);
+            dmlops_push(&list45, 1);
+            dmlops_push(&list45, 0);
+        } else {
+            dmlops_push(&list45, 0);
+            dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list45, 0);
+            dmlops_push(&list45, 2);
+            dmlops_push(&list45, 0);
+        }
+    }
+    dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    dmlops_tell_list(planning, &told.attention.value.first, &list45);
+    dmlops_list list47;
+    list47.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list48;
+        list48.count = 0;
+        dmlops_push(&list48, 1);
+        dmlops_push(&list48, 0);
+        dmlops_push(&list48, 0);
+        dmlops_align(&list48, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
+    } else {
+        dmlops_push(&list47, 1);
+        dmlops_push(&list47, 0);
+        dmlops_push(&list47, 0);
+        dmlops_push(&list47, 0);
+        dmlops_push(&list47, 0);
+    }
+    dmlops_push(&list47, 0);
+    dmlops_tell_list(planning, &told.attention.value.batch, &list47);
+    dmlops_list list49;
+    list49.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list50;
+        list50.count = 0;
+        dmlops_push(&list50, 0);
+        dmlops_push(&list50, 0);
+        dmlops_push(&list50, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
+        dmlops_align(&list50, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
+    } else {
+        dmlops_push(&list49, 0);
+        dmlops_push(&list49, 0);
+        dmlops_push(&list49, 1);
+        dmlops_push(&list49, 0);
+        dmlops_push(&list49, 0);
+    }
+    dmlops_push(&list49, 0);
+    dmlops_tell_list(planning, &told.attention.value.head, &list49);
+    dmlops_list list51;
+    list51.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list52;
+        list52.count = 0;
+        dmlops_push(&list52, 0);
+        dmlops_push(&list52, 1);
+        dmlops_push(&list52, 0);
+        dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
+    } else {
+        dmlops_push(&list51, 0);
+        dmlops_push(&list51, 1);
+        dmlops_push(&list51, 0);
+        dmlops_push(&list51, 0);
+        dmlops_push(&list51, 0);
+    }
+    dmlops_push(&list51, 1);
+    dmlops_tell_list(planning, &told.attention.value.row, &list51);
+    dmlops_list list53;
+    list53.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list54;
+        list54.count = 0;
+        dmlops_push(&list54, 0);
+        dmlops_push(&list54, 0);
+        dmlops_push(&list54, 1);
+        dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+    } else {
+        dmlops_push(&list53, 0);
+        dmlops_push(&list53, 0);
+        dmlops_push(&list53, 0);
+        dmlops_push(&list53, 0);
+        dmlops_push(&list53, 1);
+    }
+    dmlops_push(&list53, 0);
+    dmlops_tell_list(planning, &told.attention.value.element, &list53);
+    dmlops_list list55;
+    list55.count = 0;
+    int64_t chosen12;
+    if (desc->KeyTensor != NULL) {
+        chosen12 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen11;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen11 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen10;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list56;
+                list56.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list57;
+                    list57.count = 0;
+                    dmlops_append(&list57, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list57, 3, 1);
+                    dmlops_list_append(&list56, list57.values, list57.count, 0, list57.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list56, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list56, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list56, 0);
+                            dmlops_push(&list56, 0);
+                            dmlops_push(&list56, 0);
+                        }
+                    }
+                }
+                chosen10 = dmlops_list_entry(list56.values, list56.count, 1);
+            } else {
+                chosen10 = 0;
+            }
+            chosen11 = chosen10;
+        }
+        chosen12 = chosen11;
+    }
+    dmlops_push(&list55, chosen12);
+    dmlops_tell_list(planning, &told.attention.value.limits, &list55);
+    told.attention.output.tensor = 11;
+    dmlops_list list58;
+    list58.count = 0;
+    dmlops_list list59;
+    list59.count = 0;
+    dmlops_push(&list59, 0);
+    dmlops_push(&list59, 0);
+    dmlops_push(&list59, 0);
+    dmlops_align(&list59, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list58, list59.values, list59.count, 0, list59.count);
+    dmlops_push(&list58, 0);
+    dmlops_push(&list58, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list58);
+    dmlops_list list60;
+    list60.count = 0;
+    dmlops_list list61;
+    list61.count = 0;
+    dmlops_push(&list61, 1);
+    dmlops_push(&list61, 0);
+    dmlops_push(&list61, 0);
+    dmlops_align(&list61, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list60, list61.values, list61.count, 0, list61.count);
+    dmlops_push(&list60, 0);
+    dmlops_push(&list60, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list60);
+    dmlops_list list62;
+    list62.count = 0;
+    dmlops_list list63;
+    list63.count = 0;
+    dmlops_push(&list63, 0);
+    dmlops_push(&list63, 0);
+    int64_t chosen15;
+    if (desc->ValueTensor != NULL) {
+        chosen15 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+    } else {
+        int64_t chosen14;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list64;
+            list64.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list65;
+                list65.count = 0;
+                dmlops_append(&list65, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list65, 3, 1);
+                dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list64, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list64, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list64, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list64, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list64, 0);
+                        dmlops_push(&list64, 0);
+                        dmlops_push(&list64, 0);
+                    }
+                }
+            }
+            chosen14 = dmlops_divide(dmlops_list_entry(list64.values, list64.count, 2), (int64_t)desc->HeadCount);
+        } else {
+            int64_t chosen13;
+            if (desc->PastValueTensor != NULL) {
+                chosen13 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list66;
+                list66.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list67;
+                    list67.count = 0;
+                    dmlops_append(&list67, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list67, 3, 1);
+                    dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list66, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list66, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list66, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list66, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list66, 0);
+                            dmlops_push(&list66, 0);
+                            dmlops_push(&list66, 0);
+                        }
+                    }
+                }
+                chosen13 = dmlops_divide(dmlops_list_entry(list66.values, list66.count, 2), (int64_t)desc->HeadCount);
+            }
+            chosen14 = chosen13;
+        }
+        chosen15 = chosen14;
+    }
+    dmlops_push(&list63, chosen15);
+    dmlops_align(&list63, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
+    dmlops_push(&list62, 1);
+    dmlops_push(&list62, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list62);
+    dmlops_list list68;
+    list68.count = 0;
+    dmlops_list list69;
+    list69.count = 0;
+    dmlops_push(&list69, 0);
+    dmlops_push(&list69, 1);
+    dmlops_push(&list69, 0);
+    dmlops_align(&list69, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
+    dmlops_push(&list68, 0);
+    dmlops_push(&list68, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list68);
+    dmlops_list list70;
+    list70.count = 0;
+    dmlops_list list71;
+    list71.count = 0;
+    dmlops_push(&list71, 0);
+    dmlops_push(&list71, 0);
+    dmlops_push(&list71, 1);
+    dmlops_align(&list71, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
+    dmlops_push(&list70, 0);
+    dmlops_push(&list70, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list70);
+    dmlops_list list72;
+    list72.count = 0;
+    dmlops_push(&list72, (int64_t)desc->HeadCount);
+    int64_t chosen18;
+    if (desc->ValueTensor != NULL) {
+        chosen18 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+    } else {
+        int64_t chosen17;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list73;
+            list73.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list74;
+                list74.count = 0;
+                dmlops_append(&list74, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list74, 3, 1);
+                dmlops_list_append(&list73, list74.values, list74.count, 0, list74.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list73, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list73, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list73, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list73, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list73, 0);
+                        dmlops_push(&list73, 0);
+                        dmlops_push(&list73, 0);
+                    }
+                }
+            }
+            chosen17 = dmlops_divide(dmlops_list_entry(list73.values, list73.count, 2), (int64_t)desc->HeadCount);
+        } else {
+            int64_t chosen16;
+            if (desc->PastValueTensor != NULL) {
+                chosen16 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list75;
+                list75.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list76;
+                    list76.count = 0;
+                    dmlops_append(&list76, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list76, 3, 1);
+                    dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list75, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list75, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list75, 0);
+                            dmlops_push(&list75, 0);
+                            dmlops_push(&list75, 0);
+                        }
+                    }
+                }
+                chosen16 = dmlops_divide(dmlops_list_entry(list75.values, list75.count, 2), (int64_t)desc->HeadCount);
+            }
+            chosen17 = chosen16;
+        }
+        chosen18 = chosen17;
+    }
+    dmlops_push(&list72, chosen18);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list72);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
@@ -34985,7 +35934,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -35074,7 +36023,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -35251,7 +36200,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -35321,7 +36270,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -35404,7 +36353,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
 };
@@ -35516,7 +36465,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {3, 0, 2432},
+    {3, 0, 1, 2, 3, 2432},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -35536,6 +36485,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
@@ -35896,6 +36846,627 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen17 = chosen16;
     }
     dmlops_tell_integer(planning, &told.numbers, chosen17);
+    told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
+    dmlops_list list24;
+    list24.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list25;
+        list25.count = 0;
+        dmlops_push(&list25, 0);
+        dmlops_push(&list25, 0);
+        dmlops_push(&list25, 0);
+        dmlops_align(&list25, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list24, list25.values, list25.count, 0, list25.count);
+    } else {
+        dmlops_push(&list24, 0);
+        dmlops_push(&list24, 0);
+        dmlops_push(&list24, 0);
+        dmlops_push(&list24, 0);
+        dmlops_push(&list24, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.first, &list24);
+    dmlops_list list26;
+    list26.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list27;
+        list27.count = 0;
+        dmlops_push(&list27, 1);
+        dmlops_push(&list27, 0);
+        dmlops_push(&list27, 0);
+        dmlops_align(&list27, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list26, list27.values, list27.count, 0, list27.count);
+    } else {
+        dmlops_push(&list26, 1);
+        dmlops_push(&list26, 0);
+        dmlops_push(&list26, 0);
+        dmlops_push(&list26, 0);
+        dmlops_push(&list26, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.batch, &list26);
+    dmlops_list list28;
+    list28.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list29;
+        list29.count = 0;
+        dmlops_push(&list29, 0);
+        dmlops_push(&list29, 0);
+        dmlops_list list30;
+        list30.count = 0;
+        dmlops_append(&list30, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+        dmlops_align(&list30, 3, 1);
+        dmlops_push(&list29, dmlops_divide(dmlops_list_entry(list30.values, list30.count, 2), (int64_t)desc->QueryHeadCount));
+        dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list28, list29.values, list29.count, 0, list29.count);
+    } else {
+        dmlops_push(&list28, 0);
+        dmlops_push(&list28, 0);
+        dmlops_push(&list28, 1);
+        dmlops_push(&list28, 0);
+        dmlops_push(&list28, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.head, &list28);
+    dmlops_list list31;
+    list31.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list32;
+        list32.count = 0;
+        dmlops_push(&list32, 0);
+        dmlops_push(&list32, 1);
+        dmlops_push(&list32, 0);
+        dmlops_align(&list32, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list31, list32.values, list32.count, 0, list32.count);
+    } else {
+        dmlops_push(&list31, 0);
+        dmlops_push(&list31, 1);
+        dmlops_push(&list31, 0);
+        dmlops_push(&list31, 0);
+        dmlops_push(&list31, 0);
+    }
+    dmlops_tell_list(planning, &told.attention.query.row, &list31);
+    dmlops_list list33;
+    list33.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list34;
+        list34.count = 0;
+        dmlops_push(&list34, 0);
+        dmlops_push(&list34, 0);
+        dmlops_push(&list34, 1);
+        dmlops_align(&list34, (int64_t)QueryTensor->DimensionCount, 0);
+        dmlops_list_append(&list33, list34.values, list34.count, 0, list34.count);
+    } else {
+        dmlops_push(&list33, 0);
+        dmlops_push(&list33, 0);
+        dmlops_push(&list33, 0);
+        dmlops_push(&list33, 0);
+        dmlops_push(&list33, 1);
+    }
+    dmlops_tell_list(planning, &told.attention.query.element, &list33);
+    dmlops_list list35;
+    list35.count = 0;
+    dmlops_tell_list(planning, &told.attention.query.limits, &list35);
+    told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
+    dmlops_list list36;
+    list36.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list37;
+        list37.count = 0;
+        dmlops_push(&list37, 0);
+        dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        dmlops_push(&list37, 0);
+        dmlops_align(&list37, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
+    } else {
+        if (desc->StackedQueryKeyTensor != NULL) {
+            dmlops_push(&list36, 0);
+            dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list36, 0);
+            dmlops_push(&list36, 1);
+            dmlops_push(&list36, 0);
+        } else {
+            if (desc->StackedKeyValueTensor != NULL) {
+                dmlops_push(&list36, 0);
+                dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list36, 0);
+                dmlops_push(&list36, 0);
+                dmlops_push(&list36, 0);
+            } else {
+                dmlops_push(&list36, 0);
+                dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list36, 0);
+                dmlops_push(&list36, 1);
+                dmlops_push(&list36, 0);
+            }
+        }
+    }
+    dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    dmlops_tell_list(planning, &told.attention.key.first, &list36);
+    dmlops_list list38;
+    list38.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list39;
+        list39.count = 0;
+        dmlops_push(&list39, 1);
+        dmlops_push(&list39, 0);
+        dmlops_push(&list39, 0);
+        dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
+    } else {
+        dmlops_push(&list38, 1);
+        dmlops_push(&list38, 0);
+        dmlops_push(&list38, 0);
+        dmlops_push(&list38, 0);
+        dmlops_push(&list38, 0);
+    }
+    dmlops_push(&list38, 0);
+    dmlops_tell_list(planning, &told.attention.key.batch, &list38);
+    dmlops_list list40;
+    list40.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list41;
+        list41.count = 0;
+        dmlops_push(&list41, 0);
+        dmlops_push(&list41, 0);
+        dmlops_list list42;
+        list42.count = 0;
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list43;
+            list43.count = 0;
+            dmlops_append(&list43, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list43, 3, 1);
+            dmlops_list_append(&list42, list43.values, list43.count, 0, list43.count);
+        } else {
+            if (desc->StackedQueryKeyTensor != NULL) {
+                dmlops_append(&list42, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+            } else {
+                if (desc->StackedQueryKeyValueTensor != NULL) {
+                    dmlops_append(&list42, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                } else {
+                    dmlops_push(&list42, 0);
+                    dmlops_push(&list42, 0);
+                    dmlops_push(&list42, 0);
+                }
+            }
+        }
+        dmlops_push(&list41, dmlops_divide(dmlops_list_entry(list42.values, list42.count, 2), (int64_t)desc->QueryHeadCount));
+        dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
+    } else {
+        dmlops_push(&list40, 0);
+        dmlops_push(&list40, 0);
+        dmlops_push(&list40, 1);
+        dmlops_push(&list40, 0);
+        dmlops_push(&list40, 0);
+    }
+    dmlops_push(&list40, 0);
+    dmlops_tell_list(planning, &told.attention.key.head, &list40);
+    dmlops_list list44;
+    list44.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list45;
+        list45.count = 0;
+        dmlops_push(&list45, 0);
+        dmlops_push(&list45, 1);
+        dmlops_push(&list45, 0);
+        dmlops_align(&list45, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list44, list45.values, list45.count, 0, list45.count);
+    } else {
+        dmlops_push(&list44, 0);
+        dmlops_push(&list44, 1);
+        dmlops_push(&list44, 0);
+        dmlops_push(&list44, 0);
+        dmlops_push(&list44, 0);
+    }
+    dmlops_push(&list44, 1);
+    dmlops_tell_list(planning, &told.attention.key.row, &list44);
+    dmlops_list list46;
+    list46.count = 0;
+    if (desc->KeyTensor != NULL) {
+        dmlops_list list47;
+        list47.count = 0;
+        dmlops_push(&list47, 0);
+        dmlops_push(&list47, 0);
+        dmlops_push(&list47, 1);
+        dmlops_align(&list47, (int64_t)KeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list46, list47.values, list47.count, 0, list47.count);
+    } else {
+        dmlops_push(&list46, 0);
+        dmlops_push(&list46, 0);
+        dmlops_push(&list46, 0);
+        dmlops_push(&list46, 0);
+        dmlops_push(&list46, 1);
+    }
+    dmlops_push(&list46, 0);
+    dmlops_tell_list(planning, &told.attention.key.element, &list46);
+    dmlops_list list48;
+    list48.count = 0;
+    int64_t chosen20;
+    if (desc->KeyTensor != NULL) {
+        chosen20 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen19;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen19 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen18;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list49;
+                list49.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list50;
+                    list50.count = 0;
+                    dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list50, 3, 1);
+                    dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list49, 0);
+                            dmlops_push(&list49, 0);
+                            dmlops_push(&list49, 0);
+                        }
+                    }
+                }
+                chosen18 = dmlops_list_entry(list49.values, list49.count, 1);
+            } else {
+                chosen18 = 0;
+            }
+            chosen19 = chosen18;
+        }
+        chosen20 = chosen19;
+    }
+    dmlops_push(&list48, chosen20);
+    dmlops_tell_list(planning, &told.attention.key.limits, &list48);
+    told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
+    dmlops_list list51;
+    list51.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list52;
+        list52.count = 0;
+        dmlops_push(&list52, 0);
+        dmlops_push(&list52, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        dmlops_push(&list52, 0);
+        dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
+    } else {
+        if (desc->StackedKeyValueTensor != NULL) {
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 1);
+            dmlops_push(&list51, 0);
+        } else {
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 2);
+            dmlops_push(&list51, 0);
+        }
+    }
+    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    dmlops_tell_list(planning, &told.attention.value.first, &list51);
+    dmlops_list list53;
+    list53.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list54;
+        list54.count = 0;
+        dmlops_push(&list54, 1);
+        dmlops_push(&list54, 0);
+        dmlops_push(&list54, 0);
+        dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+    } else {
+        dmlops_push(&list53, 1);
+        dmlops_push(&list53, 0);
+        dmlops_push(&list53, 0);
+        dmlops_push(&list53, 0);
+        dmlops_push(&list53, 0);
+    }
+    dmlops_push(&list53, 0);
+    dmlops_tell_list(planning, &told.attention.value.batch, &list53);
+    dmlops_list list55;
+    list55.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list56;
+        list56.count = 0;
+        dmlops_push(&list56, 0);
+        dmlops_push(&list56, 0);
+        dmlops_push(&list56, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
+        dmlops_align(&list56, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list55, list56.values, list56.count, 0, list56.count);
+    } else {
+        dmlops_push(&list55, 0);
+        dmlops_push(&list55, 0);
+        dmlops_push(&list55, 1);
+        dmlops_push(&list55, 0);
+        dmlops_push(&list55, 0);
+    }
+    dmlops_push(&list55, 0);
+    dmlops_tell_list(planning, &told.attention.value.head, &list55);
+    dmlops_list list57;
+    list57.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list58;
+        list58.count = 0;
+        dmlops_push(&list58, 0);
+        dmlops_push(&list58, 1);
+        dmlops_push(&list58, 0);
+        dmlops_align(&list58, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list57, list58.values, list58.count, 0, list58.count);
+    } else {
+        dmlops_push(&list57, 0);
+        dmlops_push(&list57, 1);
+        dmlops_push(&list57, 0);
+        dmlops_push(&list57, 0);
+        dmlops_push(&list57, 0);
+    }
+    dmlops_push(&list57, 1);
+    dmlops_tell_list(planning, &told.attention.value.row, &list57);
+    dmlops_list list59;
+    list59.count = 0;
+    if (desc->ValueTensor != NULL) {
+        dmlops_list list60;
+        list60.count = 0;
+        dmlops_push(&list60, 0);
+        dmlops_push(&list60, 0);
+        dmlops_push(&list60, 1);
+        dmlops_align(&list60, (int64_t)ValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list59, list60.values, list60.count, 0, list60.count);
+    } else {
+        dmlops_push(&list59, 0);
+        dmlops_push(&list59, 0);
+        dmlops_push(&list59, 0);
+        dmlops_push(&list59, 0);
+        dmlops_push(&list59, 1);
+    }
+    dmlops_push(&list59, 0);
+    dmlops_tell_list(planning, &told.attention.value.element, &list59);
+    dmlops_list list61;
+    list61.count = 0;
+    int64_t chosen23;
+    if (desc->KeyTensor != NULL) {
+        chosen23 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+    } else {
+        int64_t chosen22;
+        if (desc->StackedKeyValueTensor != NULL) {
+            chosen22 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+        } else {
+            int64_t chosen21;
+            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                dmlops_list list62;
+                list62.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list63;
+                    list63.count = 0;
+                    dmlops_append(&list63, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list63, 3, 1);
+                    dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list62, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list62, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list62, 0);
+                            dmlops_push(&list62, 0);
+                            dmlops_push(&list62, 0);
+                        }
+                    }
+                }
+                chosen21 = dmlops_list_entry(list62.values, list62.count, 1);
+            } else {
+                chosen21 = 0;
+            }
+            chosen22 = chosen21;
+        }
+        chosen23 = chosen22;
+    }
+    dmlops_push(&list61, chosen23);
+    dmlops_tell_list(planning, &told.attention.value.limits, &list61);
+    told.attention.output.tensor = 12;
+    dmlops_list list64;
+    list64.count = 0;
+    dmlops_list list65;
+    list65.count = 0;
+    dmlops_push(&list65, 0);
+    dmlops_push(&list65, 0);
+    dmlops_push(&list65, 0);
+    dmlops_align(&list65, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
+    dmlops_push(&list64, 0);
+    dmlops_push(&list64, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list64);
+    dmlops_list list66;
+    list66.count = 0;
+    dmlops_list list67;
+    list67.count = 0;
+    dmlops_push(&list67, 1);
+    dmlops_push(&list67, 0);
+    dmlops_push(&list67, 0);
+    dmlops_align(&list67, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
+    dmlops_push(&list66, 0);
+    dmlops_push(&list66, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list66);
+    dmlops_list list68;
+    list68.count = 0;
+    dmlops_list list69;
+    list69.count = 0;
+    dmlops_push(&list69, 0);
+    dmlops_push(&list69, 0);
+    int64_t chosen26;
+    if (desc->ValueTensor != NULL) {
+        chosen26 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen25;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list70;
+            list70.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list71;
+                list71.count = 0;
+                dmlops_append(&list71, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list71, 3, 1);
+                dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list70, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list70, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list70, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list70, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list70, 0);
+                        dmlops_push(&list70, 0);
+                        dmlops_push(&list70, 0);
+                    }
+                }
+            }
+            chosen25 = dmlops_divide(dmlops_list_entry(list70.values, list70.count, 2), (int64_t)desc->QueryHeadCount);
+        } else {
+            int64_t chosen24;
+            if (desc->PastValueTensor != NULL) {
+                chosen24 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list72;
+                list72.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list73;
+                    list73.count = 0;
+                    dmlops_append(&list73, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list73, 3, 1);
+                    dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list72, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list72, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list72, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list72, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list72, 0);
+                            dmlops_push(&list72, 0);
+                            dmlops_push(&list72, 0);
+                        }
+                    }
+                }
+                chosen24 = dmlops_divide(dmlops_list_entry(list72.values, list72.count, 2), (int64_t)desc->QueryHeadCount);
+            }
+            chosen25 = chosen24;
+        }
+        chosen26 = chosen25;
+    }
+    dmlops_push(&list69, chosen26);
+    dmlops_align(&list69, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
+    dmlops_push(&list68, 1);
+    dmlops_push(&list68, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list68);
+    dmlops_list list74;
+    list74.count = 0;
+    dmlops_list list75;
+    list75.count = 0;
+    dmlops_push(&list75, 0);
+    dmlops_push(&list75, 1);
+    dmlops_push(&list75, 0);
+    dmlops_align(&list75, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list74, list75.values, list75.count, 0, list75.count);
+    dmlops_push(&list74, 0);
+    dmlops_push(&list74, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list74);
+    dmlops_list list76;
+    list76.count = 0;
+    dmlops_list list77;
+    list77.count = 0;
+    dmlops_push(&list77, 0);
+    dmlops_push(&list77, 0);
+    dmlops_push(&list77, 1);
+    dmlops_align(&list77, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list76, list77.values, list77.count, 0, list77.count);
+    dmlops_push(&list76, 0);
+    dmlops_push(&list76, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list76);
+    dmlops_list list78;
+    list78.count = 0;
+    dmlops_push(&list78, (int64_t)desc->QueryHeadCount);
+    int64_t chosen29;
+    if (desc->ValueTensor != NULL) {
+        chosen29 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen28;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list79;
+            list79.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list80;
+                list80.count = 0;
+                dmlops_append(&list80, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list80, 3, 1);
+                dmlops_list_append(&list79, list80.values, list80.count, 0, list80.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list79, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list79, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list79, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list79, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list79, 0);
+                        dmlops_push(&list79, 0);
+                        dmlops_push(&list79, 0);
+                    }
+                }
+            }
+            chosen28 = dmlops_divide(dmlops_list_entry(list79.values, list79.count, 2), (int64_t)desc->QueryHeadCount);
+        } else {
+            int64_t chosen27;
+            if (desc->PastValueTensor != NULL) {
+                chosen27 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list81;
+                list81.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list82;
+                    list82.count = 0;
+                    dmlops_append(&list82, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list82, 3, 1);
+                    dmlops_list_append(&list81, list82.values, list82.count, 0, list82.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list81, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list81, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list81, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list81, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list81, 0);
+                            dmlops_push(&list81, 0);
+                            dmlops_push(&list81, 0);
+                        }
+                    }
+                }
+                chosen27 = dmlops_divide(dmlops_list_entry(list81.values, list81.count, 2), (int64_t)desc->QueryHeadCount);
+            }
+            chosen28 = chosen27;
+        }
+        chosen29 = chosen28;
+    }
+    dmlops_push(&list78, chosen29);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list78);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
 }
 
@@ -35958,7 +37529,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -36005,7 +37576,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };
@@ -36075,7 +37646,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
 };

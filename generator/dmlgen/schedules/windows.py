@@ -25,7 +25,9 @@ def sum_at(node: ir.Expr, w: ir.Local, at: int, tap: int) -> ir.Expr:
     """A list of sums where all coordinates of the output and of the window have those values."""
     match node:
         case ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None) as loop, body=body):
-            if not _is_sum(body, w, variable):
+            if any(_is_entry(part, w) and part.index != variable for part in ir.walk(body)):
+                raise Unfit
+            if not is_sum(body, AT, w):
                 raise Unfit
             values = ((AT, at), (w, tap))
             new: dict[ir.Expr, ir.Expr] = {
@@ -38,22 +40,21 @@ def sum_at(node: ir.Expr, w: ir.Local, at: int, tap: int) -> ir.Expr:
     raise Unfit
 
 
-def _is_sum(node: ir.Expr, w: ir.Local, d: ir.Local) -> bool:
-    """Whether a number is a sum of constants and of entries of `at` and entry `d` of the window, all of them
-    times constants."""
-    constant = all(part not in (AT, w) for part in ir.walk(node))
+def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
+    """Whether a number is a sum of constants and of entries of lists, all of them times constants."""
+    constant = all(part not in lists for part in ir.walk(node))
     match node:
         case _ if constant:
             return not any(isinstance(part, ir.Load | ir.Fold) for part in ir.walk(node))
-        case ir.Index(sequence, index):
-            return sequence == AT or (sequence == w and index == d)
+        case ir.Index(sequence):
+            return sequence in lists
         case ir.Binary("+" | "-", left, right, ir.INT):
-            return _is_sum(left, w, d) and _is_sum(right, w, d)
+            return is_sum(left, *lists) and is_sum(right, *lists)
         case ir.Binary("*", left, right, ir.INT):
-            sides = [all(part not in (AT, w) for part in ir.walk(side)) for side in (left, right)]
-            return any(sides) and _is_sum(left, w, d) and _is_sum(right, w, d)
+            sides = [all(part not in lists for part in ir.walk(side)) for side in (left, right)]
+            return any(sides) and is_sum(left, *lists) and is_sum(right, *lists)
         case ir.Conditional(test, then, otherwise) if is_known(test):
-            return _is_sum(then, w, d) and _is_sum(otherwise, w, d)
+            return is_sum(then, *lists) and is_sum(otherwise, *lists)
     return False
 
 

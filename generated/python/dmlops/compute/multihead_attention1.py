@@ -551,6 +551,455 @@ def define(e: Evaluation) -> None:
         )
         if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
         else 0,
+        "told.attention.query.tensor": lambda: (
+            0 if (desc.QueryTensor is not None) else 3 if (desc.StackedQueryKeyTensor is not None) else 5
+        )
+        if not (desc.BiasTensor is not None)
+        else -1,
+        "told.attention.query.first": lambda: align((0, 0, 0), rank_of(desc.QueryTensor), 0)
+        if (desc.QueryTensor is not None)
+        else (0, 0, 0, 0, 0),
+        "told.attention.query.batch": lambda: align((1, 0, 0), rank_of(desc.QueryTensor), 0)
+        if (desc.QueryTensor is not None)
+        else (1, 0, 0, 0, 0),
+        "told.attention.query.head": lambda: align(
+            (0, 0, quotient(entry(align(sizes_of(desc.QueryTensor), 3, 1), 2), desc.QueryHeadCount)),
+            rank_of(desc.QueryTensor),
+            0,
+        )
+        if (desc.QueryTensor is not None)
+        else (0, 0, 1, 0, 0),
+        "told.attention.query.row": lambda: align((0, 1, 0), rank_of(desc.QueryTensor), 0)
+        if (desc.QueryTensor is not None)
+        else (0, 1, 0, 0, 0),
+        "told.attention.query.element": lambda: align((0, 0, 1), rank_of(desc.QueryTensor), 0)
+        if (desc.QueryTensor is not None)
+        else (0, 0, 0, 0, 1),
+        "told.attention.query.limits": lambda: (),
+        "told.attention.key.tensor": lambda: (
+            (
+                1
+                if (desc.KeyTensor is not None)
+                else 3
+                if (desc.StackedQueryKeyTensor is not None)
+                else 4
+                if (desc.StackedKeyValueTensor is not None)
+                else 5
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else -1
+        )
+        if not (desc.BiasTensor is not None)
+        else -1,
+        "told.attention.key.first": lambda: (
+            *(
+                align(
+                    (
+                        0,
+                        0
+                        - (
+                            entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                            if (desc.PastKeyTensor is not None)
+                            else 0
+                        ),
+                        0,
+                    ),
+                    rank_of(desc.KeyTensor),
+                    0,
+                )
+                if (desc.KeyTensor is not None)
+                else (
+                    0,
+                    0
+                    - (
+                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                        if (desc.PastKeyTensor is not None)
+                        else 0
+                    ),
+                    0,
+                    1,
+                    0,
+                )
+                if (desc.StackedQueryKeyTensor is not None)
+                else (
+                    0,
+                    0
+                    - (
+                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                        if (desc.PastKeyTensor is not None)
+                        else 0
+                    ),
+                    0,
+                    0,
+                    0,
+                )
+                if (desc.StackedKeyValueTensor is not None)
+                else (
+                    0,
+                    0
+                    - (
+                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                        if (desc.PastKeyTensor is not None)
+                        else 0
+                    ),
+                    0,
+                    1,
+                    0,
+                )
+            ),
+            0
+            - (
+                entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                if (desc.PastKeyTensor is not None)
+                else 0
+            ),
+        ),
+        "told.attention.key.batch": lambda: (
+            *(
+                align((1, 0, 0), rank_of(desc.KeyTensor), 0)
+                if (desc.KeyTensor is not None)
+                else (1, 0, 0, 0, 0)
+            ),
+            0,
+        ),
+        "told.attention.key.head": lambda: (
+            *(
+                align(
+                    (
+                        0,
+                        0,
+                        quotient(
+                            entry(
+                                (
+                                    align(sizes_of(desc.QueryTensor), 3, 1)
+                                    if (desc.QueryTensor is not None)
+                                    else (
+                                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                                    )
+                                    if (desc.StackedQueryKeyTensor is not None)
+                                    else (
+                                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                                    )
+                                    if (desc.StackedQueryKeyValueTensor is not None)
+                                    else (0, 0, 0)
+                                ),
+                                2,
+                            ),
+                            desc.QueryHeadCount,
+                        ),
+                    ),
+                    rank_of(desc.KeyTensor),
+                    0,
+                )
+                if (desc.KeyTensor is not None)
+                else (0, 0, 1, 0, 0)
+            ),
+            0,
+        ),
+        "told.attention.key.row": lambda: (
+            *(
+                align((0, 1, 0), rank_of(desc.KeyTensor), 0)
+                if (desc.KeyTensor is not None)
+                else (0, 1, 0, 0, 0)
+            ),
+            1,
+        ),
+        "told.attention.key.element": lambda: (
+            *(
+                align((0, 0, 1), rank_of(desc.KeyTensor), 0)
+                if (desc.KeyTensor is not None)
+                else (0, 0, 0, 0, 1)
+            ),
+            0,
+        ),
+        "told.attention.key.limits": lambda: (
+            entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+            if (desc.KeyTensor is not None)
+            else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+            if (desc.StackedKeyValueTensor is not None)
+            else entry(
+                (
+                    align(sizes_of(desc.QueryTensor), 3, 1)
+                    if (desc.QueryTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyValueTensor is not None)
+                    else (0, 0, 0)
+                ),
+                1,
+            )
+            if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+            else 0,
+        ),
+        "told.attention.value.tensor": lambda: (
+            (2 if (desc.ValueTensor is not None) else 4 if (desc.StackedKeyValueTensor is not None) else 5)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else -1
+        )
+        if not (desc.BiasTensor is not None)
+        else -1,
+        "told.attention.value.first": lambda: (
+            *(
+                align(
+                    (
+                        0,
+                        0
+                        - (
+                            entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                            if (desc.PastKeyTensor is not None)
+                            else 0
+                        ),
+                        0,
+                    ),
+                    rank_of(desc.ValueTensor),
+                    0,
+                )
+                if (desc.ValueTensor is not None)
+                else (
+                    0,
+                    0
+                    - (
+                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                        if (desc.PastKeyTensor is not None)
+                        else 0
+                    ),
+                    0,
+                    1,
+                    0,
+                )
+                if (desc.StackedKeyValueTensor is not None)
+                else (
+                    0,
+                    0
+                    - (
+                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                        if (desc.PastKeyTensor is not None)
+                        else 0
+                    ),
+                    0,
+                    2,
+                    0,
+                )
+            ),
+            0
+            - (
+                entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                if (desc.PastKeyTensor is not None)
+                else 0
+            ),
+        ),
+        "told.attention.value.batch": lambda: (
+            *(
+                align((1, 0, 0), rank_of(desc.ValueTensor), 0)
+                if (desc.ValueTensor is not None)
+                else (1, 0, 0, 0, 0)
+            ),
+            0,
+        ),
+        "told.attention.value.head": lambda: (
+            *(
+                align(
+                    (
+                        0,
+                        0,
+                        quotient(
+                            entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1),
+                            desc.KeyValueHeadCount,
+                        ),
+                    ),
+                    rank_of(desc.ValueTensor),
+                    0,
+                )
+                if (desc.ValueTensor is not None)
+                else (0, 0, 1, 0, 0)
+            ),
+            0,
+        ),
+        "told.attention.value.row": lambda: (
+            *(
+                align((0, 1, 0), rank_of(desc.ValueTensor), 0)
+                if (desc.ValueTensor is not None)
+                else (0, 1, 0, 0, 0)
+            ),
+            1,
+        ),
+        "told.attention.value.element": lambda: (
+            *(
+                align((0, 0, 1), rank_of(desc.ValueTensor), 0)
+                if (desc.ValueTensor is not None)
+                else (0, 0, 0, 0, 1)
+            ),
+            0,
+        ),
+        "told.attention.value.limits": lambda: (
+            entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+            if (desc.KeyTensor is not None)
+            else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+            if (desc.StackedKeyValueTensor is not None)
+            else entry(
+                (
+                    align(sizes_of(desc.QueryTensor), 3, 1)
+                    if (desc.QueryTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyTensor is not None)
+                    else (
+                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                    )
+                    if (desc.StackedQueryKeyValueTensor is not None)
+                    else (0, 0, 0)
+                ),
+                1,
+            )
+            if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+            else 0,
+        ),
+        "told.attention.output.tensor": lambda: 12,
+        "told.attention.output.first": lambda: (*align((0, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.batch": lambda: (*align((1, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.head": lambda: (
+            *align(
+                (
+                    0,
+                    0,
+                    quotient(
+                        entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1),
+                        desc.KeyValueHeadCount,
+                    )
+                    if (desc.ValueTensor is not None)
+                    else quotient(
+                        entry(
+                            (
+                                align(sizes_of(desc.QueryTensor), 3, 1)
+                                if (desc.QueryTensor is not None)
+                                else (
+                                    *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                                    entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                                    * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                                )
+                                if (desc.StackedQueryKeyTensor is not None)
+                                else (
+                                    *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                                    entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                                    * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                                )
+                                if (desc.StackedQueryKeyValueTensor is not None)
+                                else (0, 0, 0)
+                            ),
+                            2,
+                        ),
+                        desc.QueryHeadCount,
+                    )
+                    if (desc.StackedKeyValueTensor is not None)
+                    or (desc.StackedQueryKeyValueTensor is not None)
+                    else entry(sizes_of(desc.PastValueTensor), rank_of(desc.PastValueTensor) - 1)
+                    if (desc.PastValueTensor is not None)
+                    else quotient(
+                        entry(
+                            (
+                                align(sizes_of(desc.QueryTensor), 3, 1)
+                                if (desc.QueryTensor is not None)
+                                else (
+                                    *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                                    entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                                    * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                                )
+                                if (desc.StackedQueryKeyTensor is not None)
+                                else (
+                                    *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                                    entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                                    * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                                )
+                                if (desc.StackedQueryKeyValueTensor is not None)
+                                else (0, 0, 0)
+                            ),
+                            2,
+                        ),
+                        desc.QueryHeadCount,
+                    ),
+                ),
+                desc.OutputTensor.DimensionCount,
+                0,
+            ),
+            1,
+            0,
+        ),
+        "told.attention.output.row": lambda: (*align((0, 1, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.element": lambda: (
+            *align((0, 0, 1), desc.OutputTensor.DimensionCount, 0), 0, 1,
+        ),
+        "told.attention.output.limits": lambda: (
+            desc.QueryHeadCount,
+            quotient(entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1), desc.KeyValueHeadCount)
+            if (desc.ValueTensor is not None)
+            else quotient(
+                entry(
+                    (
+                        align(sizes_of(desc.QueryTensor), 3, 1)
+                        if (desc.QueryTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyValueTensor is not None)
+                        else (0, 0, 0)
+                    ),
+                    2,
+                ),
+                desc.QueryHeadCount,
+            )
+            if (desc.StackedKeyValueTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+            else entry(sizes_of(desc.PastValueTensor), rank_of(desc.PastValueTensor) - 1)
+            if (desc.PastValueTensor is not None)
+            else quotient(
+                entry(
+                    (
+                        align(sizes_of(desc.QueryTensor), 3, 1)
+                        if (desc.QueryTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyValueTensor is not None)
+                        else (0, 0, 0)
+                    ),
+                    2,
+                ),
+                desc.QueryHeadCount,
+            ),
+        ),
     }
 
 
@@ -592,6 +1041,9 @@ SHADER = Shader(
             {
                 "number": 3,
                 "query": "Query",
+                "key": "PresentKey",
+                "value": "PresentValue",
+                "target": "Mixed",
                 "told": ["RelativePositionBiasTensor", "MaskTensor", "PastSequenceLengthsTensor"],
             },
         ),

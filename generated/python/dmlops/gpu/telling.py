@@ -30,7 +30,6 @@ from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
 from .plans.definition import (
-    NONE,
     Activation,
     Definition,
     DefinitionShader,
@@ -52,7 +51,7 @@ from .plans.rows import plan_rows
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.sliding import plan_sliding
-from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
+from .plans.told import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
 from .plans.top_k import TopK, plan_top_k
 
 KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] = {
@@ -386,16 +385,22 @@ def _record(record: Any, known: Mapping[str, Any], path: str) -> Any:
 
 @cache
 def _fields(record: Any, path: str) -> tuple[tuple[str, Any, str, Any], ...]:
-    """Of each field of a record: its path, the record that it is, the path to the first field of that, which
+    """Of each field of a record: its path, the record that it is, the path to the first number of that, which
     the evaluation knows if it knows any, and what it is where nothing is known."""
     found = []
     for name, type_ in get_hints(record).items():
         own = f"{path}.{name}"
         if _is_record(type_):
-            found.append((own, type_, f"{own}.{type_._fields[0]}", _record(type_, {}, own)))
+            found.append((own, type_, _first(type_, own), _record(type_, {}, own)))
         else:
             found.append((own, None, "", 0 if type_ in (int, bool) else ()))
     return tuple(found)
+
+
+def _first(record: Any, path: str) -> str:
+    """The path to the first number in a record, which may be that of a record."""
+    name, type_ = next(iter(get_hints(record).items()))
+    return _first(type_, f"{path}.{name}") if _is_record(type_) else f"{path}.{name}"
 
 
 def _is_record(type_: Any) -> bool:

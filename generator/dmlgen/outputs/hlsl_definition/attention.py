@@ -6,20 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
+from dmlgen.expr.defined import entries_of
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
+from dmlgen.schedules.views import View, view_in, view_of
+
+STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
+"""What planners are told of a view: where it begins, and its steps along the entries of a coordinate."""
 
 
 @dataclass(frozen=True)
 class AttentionPass(FormPass):
     """What a pass of attention reads, and as texts: the heads of a key and a value for that of a query at
     `at`, a score made of the local `total`, and whether a key counts. `scored_by`: the tensors of the
-    description on which scores depend, or which keys count."""
+    description on which scores depend, or which keys count. `views`: tensors in place of `query`, `key`,
+    `value` and, as "output", `target`, which is what the pass writes; `tensors` are all, by number."""
 
+    target: Kept
     query: Kept
     key: Kept
     value: Kept
@@ -28,13 +35,53 @@ class AttentionPass(FormPass):
     score: str
     counts: str
     scored_by: tuple[Tensor, ...]
+    views: Mapping[str, View | None]
+    tensors: tuple[Tensor, ...]
     field = "attention"
     template = "attention"
     scratch = "Scratch"
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
-        return {"query": self.query.member, "told": [tensor.member for tensor in self.scored_by]}
+        kept = {name: getattr(self, name).member for name in ("query", "key", "value", "target")}
+        return {**kept, "told": [tensor.member for tensor in self.scored_by]}
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        found: dict[str, ir.Expr] = {}
+        numbers = {tensor.member: number for number, tensor in enumerate(self.tensors)}
+        for role, view in self.views.items():
+            path = f"attention.{role}"
+            found[f"{path}.tensor"] = ir.Number(-1, ir.INT) if view is None else view.tensor(numbers)
+            if view is not None:
+                found |= {f"{path}.{name}": view.place(entry) for name, entry in STEPS.items()}
+                found[f"{path}.limits"] = ir.ListOf(view.limits)
+        return found
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        return tuple(f"{role}Places" for role in self.views)
+
+    @property
+    def viewed(self) -> Mapping[str, Mapping[int, Tensor]]:
+        """The tensors that may be read or written instead, by role and by the value of its macro."""
+        return {
+            role: {
+                number + 1: tensor
+                for number, tensor in enumerate(self.tensors)
+                if view is not None and tensor.member in view.tensors
+            }
+            for role, view in self.views.items()
+        }
+
+    @property
+    def direct(self) -> Mapping[Tensor, str]:
+        """Those tensors, each with the condition under which its buffer has vectors."""
+        found: dict[Tensor, list[str]] = {}
+        for role, tensors in self.viewed.items():
+            for number, tensor in tensors.items():
+                found.setdefault(tensor, []).append(f"{role.upper()}_IN == {number}")
+        return {tensor: " || ".join(tests) for tensor, tests in found.items()}
 
 
 def attention_pass(
@@ -47,8 +94,13 @@ def attention_pass(
     counts = ir.Number(True, ir.BOOL) if attention.counts is None else attention.counts
     loads = (part for whole in (attention.score, counts) for part in ir.walk(whole))
     told = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
+    assert operator.defines is not None
+    kept = {one.name: one for one in operator.defines.tensors}
+    roles = {"query": attention.query, "key": attention.key, "value": attention.value}
+    views = {role: view_of(kept[name]) for role, name in roles.items()}
     return AttentionPass(
         number=number,
+        target=printer.kept[target],
         query=printer.kept[attention.query],
         key=printer.kept[attention.key],
         value=printer.kept[attention.value],
@@ -57,4 +109,17 @@ def attention_pass(
         score=printer.value(attention.score, False),
         counts=printer.deciding(counts),
         scored_by=tuple(printer.tensors[name] for name in told),
+        views={**views, "output": _output(operator, target)},
+        tensors=(*printer.inputs, *printer.outputs),
     )
+
+
+def _output(operator: Operator, target: str) -> View | None:
+    """Where an intermediate tensor is in an output, if that is all that is made of it, in a pass alone."""
+    assert operator.defines is not None
+    outputs, tensors = operator.defines.outputs, operator.defines.tensors
+    values = [*outputs.values(), *(one.value for one in tensors)]
+    if operator.in_place or sum(target in {part.tensor for part in entries_of(one)} for one in values) > 1:
+        return None
+    found = (view_in(name, value, target) for name, value in outputs.items())
+    return next((view for view in found if view is not None), None)

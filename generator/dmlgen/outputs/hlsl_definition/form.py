@@ -22,10 +22,10 @@ class FormPass:
 
     Of each kind: `field` is that of the planners' `DefinitionShader` which tells of the pass; `planner` their
     function, less `plan_`, where that is not the definition's own; `params` their record of constants;
-    `template` the file with its macros, below templates/hlsl: `head`, `kernel` and `main`; of passes after
-    those of the definition also `buffers`, `buffer_of` and, before the entry point, `attributes`; of one
-    among them that, too, `scratch`, `word`, and `eight` of what it reads where that is kept as halves.
-    `scratch` here is the type that the file gives to the entries of that buffer, "" for words.
+    `template` the file with its macros, below templates/hlsl: `head`, `buffers`, `buffer_of`, `kernel`,
+    `main` and, before the entry point, `attributes`; of those in place of one of the definition's also `scratch`, `word`, and `eight`
+    of what they read where it is kept as halves. `scratch` here is the type that the file gives to the
+    entries of that buffer, "" for words.
     """
 
     number: int
@@ -53,6 +53,11 @@ class FormPass:
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
         """The constants of `params` that are its own, by field; `tensors` are those of the shader."""
         return {}
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """Lists that all passes of the definition have among their constants, though they are its own."""
+        return ()
 
     @property
     def whole(self) -> tuple[FormPass, ...]:

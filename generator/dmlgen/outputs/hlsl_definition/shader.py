@@ -162,13 +162,14 @@ def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | N
     tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
     kept = [f"{kept.name}Sizes" for kept in shader.kept]
     firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
+    own_lists = () if shader.within is None else shader.within.lists
     types = {"ints": "int4", "floats": "float4"}
     known = [Constant(types[one.kind], one.name, "2", 8) for one in shader.known_lists]
     activations = (
         [Constant("Activation", "activations", "ACTIVATION_COUNT", 32)] if shader.activations else []
     )
     own = {
-        "lists": [*lists_of(*tensors, *kept), *known],
+        "lists": [*lists_of(*tensors, *kept), *known, *lists_of(*own_lists)],
         "activations": activations,
         "strides": [],
         "elements": [Constant("uint2", one.name) for one in shader.known_elements],
@@ -194,7 +195,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     ways = (make(printer, operator, len(passes)) for make in (*OF_OUTPUTS, *INSTEAD))
     fast = next((way for way in ways if way is not None), None)
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
-    tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
+    tensors = printer.tensors
     called = printer.called.union(*(one.functions for one in activations))
     types = {value for tensor in tensors.values() for value in tensor.values}
     types |= {"float", "int", "int64_t"}
@@ -202,8 +203,8 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         operator=operator.name,
         summary=operator.summary,
         moves=_taken_as_bits(operator, defines),
-        inputs=tuple(tensor for name, tensor in tensors.items() if name.partition("[")[0] in inputs),
-        outputs=tuple(tensors[name] for name in defines.outputs),
+        inputs=printer.inputs,
+        outputs=printer.outputs,
         held=tuple(printer.held),
         limited=tuple(printer.limited),
         quantized=frozenset(printer.quantized),

@@ -33,7 +33,8 @@ class TensorPrinter(FunctionPrinter):
     """Prints what reads tensors or depends on their types.
 
     `limited` are the tensors whose least and greatest values matter, `quantized` those to whose type numbers
-    are quantized, `held` those of which it matters what they held before.
+    are quantized, `held` those of which it matters what they held before. Shaders number `inputs`, then
+    `outputs`.
     """
 
     def __init__(self, registry: Registry, operator: Operator, taken: frozenset[str]) -> None:
@@ -41,6 +42,9 @@ class TensorPrinter(FunctionPrinter):
         defines = operator.defines
         assert defines is not None
         self.tensors = {name: tensor_of(registry, operator, name) for name in _buffers(operator, defines)}
+        inputs = {member.name for member in operator.inputs}
+        self.inputs = tuple(one for name, one in self.tensors.items() if name.partition("[")[0] in inputs)
+        self.outputs = tuple(self.tensors[name] for name in defines.outputs)
         self.held: dict[str, None] = {}
         self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()

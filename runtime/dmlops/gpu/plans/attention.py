@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
-from .loops import ceil_div, times
+from .loops import Words, ceil_div, element_count, times
 from .planning import Planning
-from .told import Sizes, Tensors
+from .told import NONE, Sizes, Tensor, Tensors
 
 ATTENTION_THREADS = 128  # in a group
 MANY_ROWS = 64  # of a group, where that leaves enough groups
@@ -29,12 +29,54 @@ WIDE = 128  # and for one of such
 
 
 class AttentionPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, is attention. `query` is the intermediate tensor with the
-    queries, by number; `told` has a bit for each tensor on which scores depend, too."""
+    """Pass `number` of the shader, or NONE, is attention. Queries, keys, values and `target`, which it
+    writes, are intermediate tensors by number; `told` has a bit for each tensor on which scores depend, too.
+    """
 
     number: int
     query: int
+    key: int
+    value: int
+    target: int
     told: int
+
+
+class View(NamedTuple):
+    """Where the entries of an intermediate tensor are in another one, `tensor` by number, or NONE: the
+    coordinate of the first one, and what is added to that for the next batch, head, row and element. It may
+    be followed by numbers, which must be from 0 up to, without, `limits` for all entries."""
+
+    tensor: int
+    first: Sizes
+    batch: Sizes
+    head: Sizes
+    row: Sizes
+    element: Sizes
+    limits: Sizes
+
+
+class AttentionViews(NamedTuple):
+    """What stands for queries, keys and values, and for what is made of them."""
+
+    query: View
+    key: View
+    value: View
+    output: View
+
+
+class Sources(NamedTuple):
+    """Tensors of the description, by number, that the pass reads or writes in place of intermediate ones;
+    NONE where it does not."""
+
+    query: int
+    key: int
+    value: int
+    output: int
+
+
+def no_sources() -> Sources:
+    """Those of a pass that reads and writes intermediate tensors alone."""
+    return Sources(NONE, NONE, NONE, NONE)
 
 
 class AttentionGroups(NamedTuple):
@@ -66,6 +108,117 @@ def takes_units(
 def is_told(attention: AttentionPass, tensors: Tensors) -> bool:
     """Whether scores, or which of them count, depend on tensors that are there."""
     return any(attention.told >> place & 1 == 1 and one.is_present for place, one in enumerate(tensors))
+
+
+def offset_of(place: Sizes, strides: Sizes) -> int:
+    """How far a coordinate is from the first one, in elements; numbers that follow it do not count."""
+    offset = 0
+    for d, stride in enumerate(strides):
+        offset += place[d] * stride
+    return offset
+
+
+def is_inside(view: View, tensor: Tensor, sizes: Sizes) -> bool:
+    """Whether the view has a place for each entry of an intermediate tensor, within all limits."""
+    limits: Words = []
+    limits.extend(tensor.sizes)
+    limits.extend(view.limits)
+    for d, limit in enumerate(limits):
+        steps: Words = [view.batch[d], view.head[d], view.row[d], view.element[d]]
+        least, greatest = view.first[d], view.first[d]
+        for size, step in zip(sizes, steps, strict=True):
+            least += min((size - 1) * step, 0)
+            greatest += max((size - 1) * step, 0)
+        if least < 0 or greatest >= limit:
+            return False
+    return True
+
+
+def rows_in(view: View, tensor: Tensor, sizes: Sizes) -> Words:
+    """The place of the first entry in a tensor, and how far apart batches, heads and rows are, in elements; 0
+    where there is but one."""
+    return [
+        offset_of(view.first, tensor.strides),
+        offset_of(view.batch, tensor.strides) if sizes[0] > 1 else 0,
+        offset_of(view.head, tensor.strides) if sizes[1] > 1 else 0,
+        offset_of(view.row, tensor.strides) if sizes[2] > 1 else 0,
+    ]
+
+
+def source_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> int:
+    """The tensor of a view, where rows are whole vectors in it, too, and nothing else reads it in the pass;
+    NONE elsewhere. `sizes` are those of the intermediate tensor."""
+    if view.tensor == NONE or attention.told >> view.tensor & 1 == 1:
+        return NONE
+    tensor = tensors[view.tensor]
+    if not tensor.is_present or not is_inside(view, tensor, sizes):
+        return NONE
+    if sizes[3] % vector != 0 or offset_of(view.element, tensor.strides) != 1:
+        return NONE
+    if any(place % vector != 0 for place in rows_in(view, tensor, sizes)):
+        return NONE
+    return view.tensor
+
+
+def sources_of(
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+    by_units: bool,
+) -> Sources:
+    """What the pass reads and writes directly: vectors of four, or of eight halves that it reads by units."""
+    vector = 8 if by_units else 4
+    sizes = kept_sizes[attention.target]
+    if not is_whole(kept_sizes[attention.query], sizes):
+        return no_sources()
+    output = source_of(attention, views.output, tensors, sizes, 4)
+    if output != NONE and element_count(tensors[output].sizes) != element_count(sizes):
+        output = NONE  # which has elements that are nothing of this
+    return Sources(
+        source_of(attention, views.query, tensors, kept_sizes[attention.query], vector),
+        source_of(attention, views.key, tensors, kept_sizes[attention.key], vector),
+        source_of(attention, views.value, tensors, kept_sizes[attention.value], vector),
+        output,
+    )
+
+
+def is_whole(query: Sizes, sizes: Sizes) -> bool:
+    """Whether rows are whole vectors of four, of queries and of what is written."""
+    return query[3] % 4 == 0 and sizes[3] % 4 == 0
+
+
+def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int) -> Words:
+    """Where rows are, in eight words: the place of the first entry in a buffer, and how far apart batches,
+    heads and rows are, in elements. `first` is that place in scratch."""
+    row = sizes[3]
+    head = times(row, sizes[2])
+    found: Words = [first, times(head, sizes[1]), head, row]
+    if source != NONE:
+        found = rows_in(view, tensors[source], sizes)
+    places: Words = [place % 2**32 for place in found]
+    places.extend([0] * 4)
+    return places
+
+
+def places_of(
+    attention: AttentionPass,
+    views: AttentionViews,
+    sources: Sources,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+    firsts: Words,
+    each: int,
+) -> Words:
+    """Where queries, keys, values and means are, in eight words each. Intermediate tensors begin at the words
+    `firsts` of scratch; a word has `each` entries of what is read."""
+    query, key, value, target = attention.query, attention.key, attention.value, attention.target
+    places: Words = []
+    places.extend(place_of(views.query, sources.query, tensors, kept_sizes[query], each * firsts[query]))
+    places.extend(place_of(views.key, sources.key, tensors, kept_sizes[key], each * firsts[key]))
+    places.extend(place_of(views.value, sources.value, tensors, kept_sizes[value], each * firsts[value]))
+    places.extend(place_of(views.output, sources.output, tensors, kept_sizes[target], firsts[target]))
+    return places
 
 
 def define_attention_units(
@@ -103,9 +256,14 @@ def define_attention(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
     by_units: bool,
+    sources: Sources,
 ) -> AttentionGroups:
     """The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes`
     are those of what is written."""
+    out.define("QUERY_IN", sources.query + 1)
+    out.define("KEY_IN", sources.key + 1)
+    out.define("VALUE_IN", sources.value + 1)
+    out.define("OUTPUT_IN", sources.output + 1)
     if by_units:
         return define_attention_units(out, attention, tensors, kept_sizes, sizes)
     heads = times(sizes[0], sizes[1])
@@ -113,11 +271,10 @@ def define_attention(
     across = ceil_div(sizes[3], 4 * LANES * fours)
     is_many = fours <= 2 and times(heads, ceil_div(sizes[2], MANY_ROWS)) >= MANY_GROUPS
     rows = MANY_ROWS if is_many else FEW_ROWS
-    is_whole = sizes[3] % 4 == 0 and kept_sizes[attention.query][3] % 4 == 0
     out.define("ROWS", rows)
     out.define("DEPTH", MANY_DEPTH if is_many else FEW_DEPTH)
     out.define("VALUE_FOURS", fours)
-    out.define("SCRATCH_VECTOR", 4 if is_whole else 1)
+    out.define("SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], sizes) else 1)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
     groups = times(times(heads, ceil_div(sizes[2], rows)), across)
     return AttentionGroups(groups * ATTENTION_THREADS, ATTENTION_THREADS)

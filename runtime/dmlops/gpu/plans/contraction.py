@@ -14,7 +14,6 @@ from typing import Annotated, NamedTuple
 
 from .definition import (
     MAX_COUNT,
-    NONE,
     Definition,
     DefinitionShader,
     Eight,
@@ -32,7 +31,7 @@ from .phases import has_phases, is_divided, most_places, period, phase_count, ro
 from .planning import Planning
 from .reasons import Reason
 from .sliding import plan_sliding
-from .told import NO_MEMBER, Groups, Signed, Sizes, Tensor
+from .told import NO_MEMBER, NONE, Groups, Signed, Sizes, Tensor
 from .tuning import (
     SINGLE_THREADS,
     TILE_DEPTH,

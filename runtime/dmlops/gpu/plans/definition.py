@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import AttentionPass, define_attention, takes_units
+from .attention import (
+    AttentionPass,
+    AttentionViews,
+    Sources,
+    define_attention,
+    no_sources,
+    places_of,
+    sources_of,
+    takes_units,
+)
 from .loops import (
     Dimensions,
     Loop,
@@ -24,7 +33,7 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .sums import SumsPass, SumsTile, at_once, define_sums, is_worth_sharing, sums_tile
-from .told import NO_MEMBER, Buffer, Numbers, Sizes, Tensors
+from .told import NO_MEMBER, NONE, Buffer, Numbers, Sizes, Tensors
 from .tuning import DEFINITION_THREADS
 from .types import define_tensor, define_type
 
@@ -32,7 +41,6 @@ MAX_COUNT = 2**31
 """Elements of a tensor, and words of scratch: shaders count them as signed integers."""
 
 MAX_DISPATCHES = 2**18
-NONE = -1
 
 Eight = Annotated[list[int], 8]
 Lists = Annotated[list[int], 512]
@@ -211,6 +219,7 @@ class Definition(NamedTuple):
     activations: Annotated[Sequence[Activation], 8]
     factors: Factors
     sliding: Sliding
+    attention: AttentionViews
     reduced: Sizes
     sums: Sizes
 
@@ -291,14 +300,58 @@ def is_needed(one: Pass, there: int, wanted: int) -> bool:
 
 def needed(told: Definition, shader: DefinitionShader) -> int:
     """The intermediate tensors that lead to outputs, and those written with them, as bits."""
-    there = present(told)
+    return leading(passes_with(shader, no_sources()), present(told))
+
+
+def leading(passes: Passes, there: int) -> int:
+    """The same of some passes, where tensors are there as bits say."""
     wanted, before = 0, -1
     while before != wanted:  # recurrences read in circles; bits only ever join
         before = wanted
-        for one in shader.passes:
+        for one in passes:
             if is_needed(one, there, wanted):
                 wanted = wanted | one.reads | one.writes
     return wanted
+
+
+def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
+    """All passes, where attention reads and writes these tensors of the description."""
+    return [through(one, shader.attention, sources) for one in shader.passes]
+
+
+def bit_of(source: int, bit: int) -> int:
+    """A bit, where there is a source."""
+    return 0 if source == NONE else 1 << bit
+
+
+def through(one: Pass, attention: AttentionPass, sources: Sources) -> Pass:
+    """A pass, where attention reads and writes tensors of the description: it reads fewer intermediate ones,
+    and others do not write what it writes."""
+    if attention.number == NONE:
+        return one
+    direct = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
+    direct = direct | bit_of(sources.value, attention.value)
+    outputs = bit_of(sources.output, sources.output)
+    attends = one.number == attention.number
+    return Pass(
+        one.number,
+        one.writes_kept,
+        one.target,
+        0 if attends and outputs != 0 else one.writes,
+        outputs if attends else one.outputs - (one.outputs & outputs),
+        one.reads - (one.reads & direct) if attends else one.reads,
+        one.is_along,
+        one.box_list,
+        one.box_tensor,
+    )
+
+
+def stand_in_of(told: Definition) -> Buffer:
+    """What is bound in place of tensors that are absent: the first output that is there."""
+    for tensor in told.tensors:
+        if tensor.is_output and tensor.is_present:
+            return tensor.buffer
+    return told.tensors[0].buffer
 
 
 def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
@@ -431,11 +484,11 @@ def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: i
     return NONE
 
 
-def with_sums(told: Definition, shader: DefinitionShader, wanted: int) -> Passes:
+def with_sums(told: Definition, shader: DefinitionShader, every: Passes, wanted: int) -> Passes:
     """The passes that lead to outputs, those of sums in place of what they replace, one or several."""
     passes: Passes = []
     there, written = present(told), 0
-    for one in shader.passes:
+    for one in every:
         if is_needed(one, there, wanted):
             place = in_place_of(told, shader, one, wanted)
             if place == NONE:
@@ -457,18 +510,16 @@ def shared_tile(told: Definition, shader: DefinitionShader, one: Pass) -> SumsTi
     return SumsTile(0, 0, 0, 0, 0, 0, 0, 0)
 
 
-def kept_halves(
-    out: Planning, told: Definition, shader: DefinitionShader, passes: Annotated[Sequence[Pass], 32]
-) -> int:
+def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int) -> int:
     """The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each
-    written by a pass that writes nothing else."""
+    written by a pass that writes nothing else. `wanted` are all that lead to outputs."""
     halves = 0
-    for one in passes:
-        if one.number == shader.attention.number:
+    for one in shader.passes:
+        if one.number == shader.attention.number and one.writes & wanted != 0:
             shape = box_of(told, one)
             if takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
                 halves = one.reads
-    for one in passes:
+    for one in shader.passes:
         if one.writes & halves != 0 and one.writes & halves != one.writes:
             return 0
     return halves
@@ -480,25 +531,34 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     for tensor in told.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    wanted = needed(told, shader)
-    passes = with_sums(told, shader, wanted)
+    attention, sources = shader.attention, no_sources()
+    there, led = present(told), needed(told, shader)
+    every, wanted = passes_with(shader, sources), led
+    halves = kept_halves(out, told, shader, led)
+    attends = attention.number != NONE and led >> attention.target & 1 == 1
+    if attends:
+        sources = sources_of(attention, told.attention, told.tensors, told.kept_sizes, halves != 0)
+        every = passes_with(shader, sources)
+        wanted = leading(every, there)
+    passes = with_sums(told, shader, every, wanted)
     if len(passes) == 0:
         return
     space = space_of(told, shader, wanted)
     if space.words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * space.words)
-    stand_in = told.tensors[passes[-1].target].buffer
-    for one in passes:
-        if not one.writes_kept:
-            stand_in = told.tensors[one.target].buffer
-            break
 
-    known = tell_known(out, told, shader, wanted, space, stand_in)
+    known = tell_known(out, told, shader, led, space, stand_in_of(told))
+    lists: Lists = []
+    lists.extend(known.lists)
+    if attends:
+        each = 1 if halves == 0 else 2
+        lists.extend(
+            places_of(attention, told.attention, sources, told.tensors, told.kept_sizes, space.firsts, each)
+        )
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
         out.write(out.scratch(max(4 * space.words, 8), from_zeros))
-    halves = kept_halves(out, told, shader, passes)
-    if shader.attention.number != NONE:
+    if attention.number != NONE:
         out.define("HALVES", int(halves != 0))
     out.share()
 
@@ -525,9 +585,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                     out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
                 count = whole // shape[0] if one.is_along else whole
                 threads, in_group = count, DEFINITION_THREADS
-                if one.number == shader.attention.number:
+                if one.number == attention.number:
                     attending = define_attention(
-                        out, shader.attention, told.tensors, told.kept_sizes, shape, halves != 0
+                        out, attention, told.tensors, told.kept_sizes, shape, halves != 0, sources
                     )
                     threads, in_group = attending.threads, attending.in_group
                 elif one.writes & halves != 0:
@@ -547,7 +607,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 out.define("RANK", len(shape))
                 params = DefinitionParams(
                     dimensions([Loop(size, []) for size in shape]),
-                    known.lists,
+                    lists,
                     known.activations,
                     told.elements,
                     count,

@@ -25,12 +25,12 @@ from .contraction import (
     window_words,
     with_left,
 )
-from .definition import MAX_COUNT, NONE, Definition, DefinitionShader, Known, space_of, tell_known
+from .definition import MAX_COUNT, Definition, DefinitionShader, Known, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
 from .phases import is_divided
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Tensor
+from .told import NO_MEMBER, NONE, Tensor
 from .tuning import (
     SINGLE_THREADS,
     TILE_DIRECT_ROWS,

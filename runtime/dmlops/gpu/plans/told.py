@@ -10,6 +10,9 @@ SCRATCH = -1
 
 NO_MEMBER = -1
 
+NONE = -1
+"""In place of the number of a tensor or a pass."""
+
 
 Signed = Annotated[int, "int"]
 """A constant that shaders take with a sign."""

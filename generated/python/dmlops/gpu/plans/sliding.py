@@ -13,7 +13,6 @@ from typing import Annotated, NamedTuple
 
 from .definition import (
     MAX_COUNT,
-    NONE,
     Definition,
     DefinitionShader,
     Eight,
@@ -30,7 +29,7 @@ from .loops import Words, ceil_div, check_span, element_count, grid, times
 from .phases import is_divided, row_dimension, upright
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Sizes, Tensor
+from .told import NO_MEMBER, NONE, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,

@@ -1,0 +1,251 @@
+"""Views: intermediate tensors with nothing in them but elements of one tensor of the description, at sums of
+multiples of their own coordinates, and outputs that have the entries of an intermediate tensor at such
+places. What reads or writes the intermediate tensor can read or write the other one instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import is_known
+from dmlgen.registry import Intermediate
+from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.sets import AT, ONE, ZERO
+from dmlgen.schedules.windows import is_sum
+
+
+@dataclass(frozen=True)
+class View:
+    """What the entry at `at` of an intermediate tensor is, where all `conditions` hold: `element`, an element
+    of a tensor, or conditionals of such that the description decides. Only so where each of `numbers`, sums
+    too, is from 0 up to, without, its limit at all coordinates."""
+
+    conditions: tuple[ir.Expr, ...]
+    numbers: tuple[ir.Expr, ...]
+    limits: tuple[ir.Expr, ...]
+    element: ir.Expr
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensors of which it may be an element."""
+        loads = (part for part in ir.walk(self.element) if isinstance(part, ir.Load))
+        return tuple(dict.fromkeys(part.tensor.entry for part in loads))
+
+    def tensor(self, numbers: Mapping[str, int]) -> ir.Expr:
+        """The number of its tensor, -1 where a condition does not hold."""
+        found = _each(self.element, lambda load: ir.Number(numbers[load.tensor.entry], ir.INT))
+        for one in self.conditions:
+            found = ir.Conditional(one, found, ir.Number(-1, ir.INT))
+        return found
+
+    def place(self, entry: int | None) -> ir.Expr:
+        """Its coordinate, followed by the numbers, as the first entry of all has it, or how much is added to
+        that for each one that an entry of `at` grows by."""
+        numbers = tuple(_term(one, entry) for one in self.numbers)
+        found = _each(self.element, lambda load: _terms(load.coordinate, entry))
+        return ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found
+
+
+def view_of(tensor: Intermediate) -> View | None:
+    """The elements that an intermediate tensor has, if these are all that it may have."""
+    try:
+        return _view(written(tensor.value, {}))
+    except (TooLarge, Unfit):
+        return None
+
+
+def view_in(output: str, value: ir.Expr, target: str) -> View | None:
+    """Where the entries of an intermediate tensor are in an output, if that has nothing else.
+
+    Each coordinate there is one of the output's, or one of those that this comes to in a box (`unflat`).
+    """
+    try:
+        match written(value, {}):
+            case ir.Entry(tensor=name, coordinate=ir.ListOf(items)) if name == target:
+                return _turned([_source(item) for item in items], output)
+    except (TooLarge, Unfit):
+        pass
+    return None
+
+
+class _Source(NamedTuple):
+    """Where a coordinate comes from: entry `dimension` of a list, or `part` of what that is in a box."""
+
+    sequence: ir.Expr
+    dimension: int
+    box: tuple[ir.Expr, ...]
+    part: int
+
+
+def _turned(sources: Sequence[_Source], output: str) -> View:
+    """The place in an output of the entry whose coordinate comes from these."""
+    entries = {one: _entry(place) for place, one in enumerate(sources)}
+    boxes = {one.dimension: one.box for one in sources}
+    numbers, limits, place = list[ir.Expr](), list[ir.Expr](), list[ir.Expr]()
+    for dimension, box in sorted(boxes.items()):
+        own = [sources[0]._replace(dimension=dimension, box=box, part=part) for part in range(len(box) or 1)]
+        if dimension != len(place) or not entries.keys() >= set(own):
+            raise Unfit
+        parts = [entries[one] for one in own]
+        numbers += parts if box else []
+        limits += box
+        place.append(_flat(parts, box))
+    if sum(len(box) or 1 for box in boxes.values()) != len(sources):
+        raise Unfit
+    rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
+    aligned = ir.Call("align", (ir.ListOf(tuple(place)), rank, ZERO), ir.INTS)
+    return View((), tuple(numbers), tuple(limits), ir.Load(ir.Tensor(output), aligned, ir.FLOAT))
+
+
+def _source(node: ir.Expr) -> _Source:
+    whole, box, part = node, tuple[ir.Expr, ...](), 0
+    match node:
+        case ir.Index(ir.Call("unflat", (inner, ir.ListOf(sizes))), ir.Number(int(number))):
+            whole, box, part = inner, sizes, number
+    match whole:
+        case ir.Index(
+            ir.Call("align", (list_, ir.Number(), ir.Number(value=0))) as at, ir.Number(int(number))
+        ):
+            if list_ == AT:
+                return _Source(at, number, box, part)
+        case ir.Index(at, ir.Number(int(number))) if at == AT:
+            return _Source(at, number, box, part)
+    raise Unfit
+
+
+def _view(node: ir.Expr) -> View:
+    """The view that a value is. Raises Unfit for what is none.
+
+    Ends: each turn takes a part of the value, or decides one of its conditions.
+    """
+    inner = node
+    match node:
+        case ir.Conditional(test) if not is_known(test):
+            inner = test
+    decided = _decision(inner)
+    if decided is not None:
+        return _either(decided, *(_decided(node, decided, holds) for holds in (True, False)))
+    match node:
+        case ir.Conditional(ir.Call("inside", (ir.ListOf(numbers), ir.ListOf(limits))), then) if all(
+            map(is_known, limits)
+        ):
+            rest = _view(then)
+            sums = tuple(map(_sum, numbers))
+            return replace(rest, numbers=(*sums, *rest.numbers), limits=(*limits, *rest.limits))
+        case ir.Binary("+", one, ir.Number(value=0)):
+            return _view(one)
+        case ir.Load(tensor, ir.ListOf(items)):
+            return View((), (), (), ir.Load(tensor, _sums(items), node.type))
+        case ir.Load(tensor, ir.Call("align", (ir.ListOf(items), length, fill))):
+            aligned = ir.Call("align", (_sums(items), length, fill), ir.INTS)
+            return View((), (), (), ir.Load(tensor, aligned, node.type))
+    raise Unfit
+
+
+def _decision(node: ir.Expr) -> ir.Expr | None:
+    """A condition in a value which the description decides, but for those of numbers that it gives anyway."""
+    if is_known(node):
+        return None
+    if isinstance(node, ir.Conditional) and is_known(node.test):
+        return node.test
+    return next((found for part in ir.children(node) if (found := _decision(part)) is not None), None)
+
+
+def _decided(node: ir.Expr, test: ir.Expr, holds: bool) -> ir.Expr:
+    """The value where it is known whether a test holds."""
+    found = (part for part in ir.walk(node) if isinstance(part, ir.Conditional) and part.test == test)
+    return ir.substitute(node, {part: part.then if holds else part.otherwise for part in found})
+
+
+def _either(test: ir.Expr, then: ir.Expr, otherwise: ir.Expr) -> View:
+    """The view that is one value where a test holds, and the other where it does not."""
+    yes, no = _view_or_none(then), _view_or_none(otherwise)
+    if yes is None and no is not None:
+        return replace(no, conditions=(ir.Not(test), *no.conditions))
+    if yes is not None and no is None:
+        return replace(yes, conditions=(test, *yes.conditions))
+    if yes is None or no is None or replace(yes, element=no.element) != no:
+        raise Unfit
+    return replace(yes, element=ir.Conditional(test, yes.element, no.element))
+
+
+def _view_or_none(node: ir.Expr) -> View | None:
+    try:
+        return _view(node)
+    except Unfit:
+        return None
+
+
+def _sums(items: Sequence[ir.Expr]) -> ir.ListOf:
+    return ir.ListOf(tuple(map(_sum, items)))
+
+
+def _sum(node: ir.Expr) -> ir.Expr:
+    """A number as a sum of multiples of entries of `at`, which it must be."""
+    match node:
+        case ir.Call("flat", (ir.ListOf(items), ir.ListOf(box))):
+            node = _flat(items, box)
+    if not is_sum(node, AT):
+        raise Unfit
+    return node
+
+
+def _flat(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:
+    """The row-major number of a coordinate in a box, as a sum."""
+    number = items[0]
+    for item, size in zip(items[1:], box[1:], strict=True):
+        number = ir.Binary("+", ir.Binary("*", number, size, ir.INT), item, ir.INT)
+    return number
+
+
+def _terms(coordinate: ir.Expr, entry: int | None) -> ir.Expr:
+    """The terms of its sums, in a coordinate that may be aligned."""
+    match coordinate:
+        case ir.Call("align", (list_, length, fill)):
+            return ir.Call("align", (_terms(list_, entry), length, _term(fill, entry)), ir.INTS)
+        case ir.ListOf(items):
+            return ir.ListOf(tuple(_term(item, entry) for item in items))
+    raise Unfit
+
+
+def _term(node: ir.Expr, entry: int | None) -> ir.Expr:
+    """What an entry of `at` is multiplied by in a sum, or, where that is None, what else the sum has."""
+    if is_known(node):
+        return node if entry is None else ZERO
+    match node:
+        case ir.Index(_, ir.Number(number)):
+            return ONE if number == entry else ZERO
+        case ir.Binary("*", left, right) if is_known(right):
+            return _simple("*", _term(left, entry), right)
+        case ir.Binary("*", left, right):
+            return _simple("*", left, _term(right, entry))
+        case ir.Binary(op, left, right):
+            return _simple(op, _term(left, entry), _term(right, entry))
+    raise Unfit
+
+
+def _simple(op: ir.ArithmeticOp | ir.BitOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    if op == "*" and ZERO in (left, right):
+        return ZERO
+    if (op == "*" and left == ONE) or (op == "+" and left == ZERO):
+        return right
+    if (op == "*" and right == ONE) or (op != "*" and right == ZERO):
+        return left
+    return ir.Binary(op, left, right, ir.INT)
+
+
+def _entry(place: int) -> ir.Expr:
+    return ir.Index(AT, ir.Number(place, ir.INT))
+
+
+def _each(element: ir.Expr, made: Callable[[ir.Load], ir.Expr]) -> ir.Expr:
+    """The same conditionals of what is made of each element."""
+    if isinstance(element, ir.Conditional):
+        then, otherwise = _each(element.then, made), _each(element.otherwise, made)
+        return then if then == otherwise else ir.Conditional(element.test, then, otherwise)
+    assert isinstance(element, ir.Load)
+    return made(element)
