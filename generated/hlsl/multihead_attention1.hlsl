@@ -24,14 +24,14 @@
 //   VALUE_FOURS  columns of the values that a thread works out, in fours
 //   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
 //   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
-//   QUERY_IN   what has the queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
-//   KEY_IN     what has the keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
-//   VALUE_IN   what has the values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
-//   OUTPUT_IN  what has the means of values: 0 scratch, 13 OutputTensor
-//              Rows of such a tensor are whole vectors: 4 elements, or 8 that are read with MATRIX_UNITS.
+//   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
+//   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
+//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
+//   OUTPUT_IN  means of values: 0 scratch, 13 OutputTensor
+//              Where these are. Rows of a tensor are whole vectors: 4 elements, or 8 that are read with MATRIX_UNITS.
 //   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
 //              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
-//              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, and SCORES_TOLD are there, and
+//              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
 //     BLOCKS     16 queries each that a wave has, 1 or 2
 //     QUERY_SIXTEENS  elements of a query, in sixteens
 //     VALUE_SIXTEENS  columns of the values, likewise
@@ -1574,8 +1574,8 @@ float HalfOf(uint4 eight, uint place)
     return f16tof32(eight[place % 8 / 2] >> (place % 2 * 16));
 }
 
-// What infinities and NaN in a column of the values add to the sum of a row, where they count. Bases are those of the row,
-// and of the first key and value.
+// What infinities and NaN in a column of the values add to the sum of a row, where they count. Bases are those of the
+// row, and of the first key and value.
 float StrangeSum(List at, uint queryBase, uint keyBase, uint valueBase, uint column, float shift)
 {
     const uint keysOfHead = (uint)keptPresentKeySizes[0][2], querySize = (uint)keptQuerySizes[0][3];

@@ -23,9 +23,9 @@ class FormPass:
     Of each kind: `field` is that of the planners' `DefinitionShader` which tells of the pass; `planner` their
     function, less `plan_`, where that is not the definition's own; `params` their record of constants;
     `template` the file with its macros, below templates/hlsl: `head`, `buffers`, `buffer_of`, `kernel`,
-    `main` and, before the entry point, `attributes`; of those in place of one of the definition's also `scratch`, `word`, and `eight`
-    of what they read where it is kept as halves. `scratch` here is the type that the file gives to the
-    entries of that buffer, "" for words.
+    `main` and, before the entry point, `attributes`; of those in place of one of the definition's also
+    `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the type
+    that the file gives to the entries of that buffer, "" for words.
     """
 
     number: int
