@@ -53,7 +53,8 @@ def variants(operator: str) -> Iterator[dict[str, int]]:
                     **dict(zip(others, values, strict=True)),
                 }
         for vector, index_vector in itertools.product(VECTORS[element_size], INDEX_VECTORS[index_size][1:]):
-            for lookups in range(index_vector, LOOKUPS[operator] + 1, index_vector):
+            most = LOOKUPS[operator] if WHOLE_SWEEP else min(LOOKUPS[operator], 2 * index_vector)
+            for lookups in range(index_vector, most + 1, index_vector):
                 yield {
                     "ELEMENT_SIZE": element_size,
                     "INDEX_SIZE": index_size,

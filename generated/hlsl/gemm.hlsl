@@ -36,7 +36,6 @@
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
-
 // In pass 4 only, where matrices have at most 4 rows:
 //   TURNED     1 if all matrices are transposed: LEFT is BTensor, RIGHT ATensor, and ROW_AXIS and
 //              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
