@@ -73,7 +73,7 @@ def of_alike(x: str, y: str, z: str) -> Iterator[str]:
 
 def of_bits(x: str, y: str) -> Iterator[str]:
     """What takes the bits of its operands, whatever these stand for."""
-    yield from (f"{x} {op} {y}" for op in ("&", "|", "^", "<<"))
+    yield from (f"{x} {op} {y}" for op in ("&", "|", "^", "<<", ">>"))
     yield from (f"{name}({x})" for name in OF_BITS)
 
 

@@ -245,7 +245,8 @@ class Arithmetic:
             self.notes.add(SHIFT)
             return x
         bits = max(x.type.bits, 32)
-        shifted = x.value << y.value if left else x.value >> y.value
+        value = _bits(x)  # whatever it stands for
+        shifted = value << y.value if left else value >> y.value
         return Number(self, cut(shifted, bits, x.type), x.type)
 
     def compared(self, compare: Callable[[Any, Any], bool], x: Number, y: Number) -> bool:
