@@ -23241,6 +23241,31 @@ typedef struct dmlops_plan_Space {
     int64_t words;
 } dmlops_plan_Space;
 
+typedef struct dmlops_plan_Pass_32 {
+    int64_t count;
+    dmlops_plan_Pass items[32];
+} dmlops_plan_Pass_32;
+
+DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Way {
+    dmlops_plan_Pass_32 passes;
+    int64_t wanted;
+    int64_t led;
+    int64_t halves;
+    int attends;
+    dmlops_plan_Sources sources;
+} dmlops_plan_Way;
+
 typedef struct dmlops_plan_Line {
     int64_t places;
     int64_t first;
@@ -23766,22 +23791,6 @@ typedef struct dmlops_plan_TopKParams {
     dmlops_plan_Dimension_10 dimensions;
 } dmlops_plan_TopKParams;
 
-typedef struct dmlops_plan_Pass_32 {
-    int64_t count;
-    dmlops_plan_Pass items[32];
-} dmlops_plan_Pass_32;
-
-DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 typedef struct dmlops_plan_SumsTile_32 {
     int64_t count;
     dmlops_plan_SumsTile items[32];
@@ -24278,8 +24287,15 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* plan
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -25637,6 +25653,38 @@ DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const d
     return halves;
 }
 
+/* The passes that lead to outputs: attention without copies, sums by groups, where these suit. */
+DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
+    dmlops_plan_AttentionPass attention = shader->attention;
+    dmlops_plan_Sources sources = made_1;
+    int64_t there = dmlops_plan_present(planning, told);
+    int64_t led = dmlops_plan_needed(planning, told, shader);
+    dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &sources);
+    dmlops_plan_Pass_32 every = made_2;
+    int64_t wanted = led;
+    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led);
+    int attends = (attention.number != -1) && (((led >> attention.target) & 1) == 1);
+    if (attends) {
+        dmlops_plan_Sources made_3 = dmlops_plan_sources_of(planning, &attention, &told->attention, &told->tensors,
+            &told->kept_sizes, halves != 0);
+        sources = made_3;
+        dmlops_plan_Pass_32 made_4 = dmlops_plan_passes_with(planning, shader, &sources);
+        every = made_4;
+        wanted = dmlops_plan_leading(planning, &every, there);
+    }
+    dmlops_plan_Pass_32 made_5 = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
+    dmlops_plan_Way made_6;
+    made_6.passes = made_5;
+    made_6.wanted = wanted;
+    made_6.led = led;
+    made_6.halves = halves;
+    made_6.attends = attends;
+    made_6.sources = sources;
+    return made_6;
+}
+
 /* The dispatches; none where every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -25647,78 +25695,72 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Sources made_2 = dmlops_plan_no_sources(planning);
-    dmlops_plan_AttentionPass attention = shader->attention;
-    dmlops_plan_Sources sources = made_2;
-    int64_t there = dmlops_plan_present(planning, told);
-    int64_t led = dmlops_plan_needed(planning, told, shader);
-    dmlops_plan_Pass_32 made_3 = dmlops_plan_passes_with(planning, shader, &sources);
-    dmlops_plan_Pass_32 every = made_3;
-    int64_t wanted = led;
-    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led);
-    int attends = (attention.number != -1) && (((led >> attention.target) & 1) == 1);
-    if (attends) {
-        dmlops_plan_Sources made_4 = dmlops_plan_sources_of(planning, &attention, &told->attention, &told->tensors,
-            &told->kept_sizes, halves != 0);
-        sources = made_4;
-        dmlops_plan_Pass_32 made_5 = dmlops_plan_passes_with(planning, shader, &sources);
-        every = made_5;
-        wanted = dmlops_plan_leading(planning, &every, there);
-    }
-    dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
-    if (passes.count == 0) {
+    dmlops_plan_Way way = dmlops_plan_way_to(planning, told, shader);
+    if (way.passes.count == 0) {
         return;
     }
-    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, wanted);
+    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, way.wanted);
     if (space.words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, space.words));
         return;
     }
-    dmlops_plan_Buffer made_6 = dmlops_plan_stand_in_of(planning, told);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, led, &space, &made_6);
+    dmlops_plan_Buffer made_2 = dmlops_plan_stand_in_of(planning, told);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_2);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
-    if (attends) {
-        int64_t each = (halves == 0) ? 1 : 2;
-        dmlops_plan_int_64 made_7 = dmlops_plan_places_of(planning, &attention, &told->attention, &sources,
-            &told->tensors, &told->kept_sizes, &space.firsts, each);
-        dmlops_plan_int_512_extend(planning, &lists, made_7.count, made_7.items);
+    if (way.attends) {
+        int64_t each = (way.halves == 0) ? 1 : 2;
+        dmlops_plan_AttentionViews views = told->attention;
+        dmlops_plan_int_64 firsts = space.firsts;
+        dmlops_plan_int_64 made_3 = dmlops_plan_places_of(planning, &shader->attention, &views, &way.sources,
+            &told->tensors, &told->kept_sizes, &firsts, each);
+        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_8 = 0; each_8 < passes.count; ++each_8) {
-            const dmlops_plan_Pass* one = &passes.items[each_8];
+        for (int64_t each_4 = 0; each_4 < way.passes.count; ++each_4) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_4];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_9 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
             from_zeros);
-        dmlops_out_write(planning, &made_9);
+        dmlops_out_write(planning, &made_5);
     }
-    if (attention.number != -1) {
-        dmlops_out_define(planning, "", "HALVES", (int64_t)(halves != 0));
+    if (shader->attention.number != -1) {
+        dmlops_out_define(planning, "", "HALVES", (int64_t)(way.halves != 0));
     }
     dmlops_out_share(planning);
+    dmlops_plan_Known made_6;
+    made_6.lists = lists;
+    made_6.activations = known.activations;
+    made_6.scalars = known.scalars;
+    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_6);
+}
+
+/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn. */
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
-        const dmlops_plan_Pass* one = &passes.items[each_10];
-        dmlops_plan_SumsTile made_11 = dmlops_plan_shared_tile(planning, told, shader, one);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_11);
+    for (int64_t each_1 = 0; each_1 < way->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &way->passes.items[each_1];
+        dmlops_plan_SumsTile made_2 = dmlops_plan_shared_tile(planning, told, shader, one);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_2);
     }
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
-    while (planning->reason == DMLOPS_REASON_NONE && (place < passes.count)) {
+    while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
-        if (passes.items[dmlops_item(planning, place, passes.count)].is_along) {
-            steps = told->kept_sizes.items[dmlops_item(planning, passes.items[dmlops_item(planning, place,
-                passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
-                told->kept_sizes.items[dmlops_item(planning, passes.items[dmlops_item(planning, place,
-                passes.count)].target, told->kept_sizes.count)].count)];
-            while (planning->reason == DMLOPS_REASON_NONE && ((end < passes.count) &&
-                passes.items[dmlops_item(planning, end, passes.count)].is_along)) {
+        if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
+            steps = told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
+                way->passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
+                told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
+                way->passes.count)].target, told->kept_sizes.count)].count)];
+            while (planning->reason == DMLOPS_REASON_NONE && ((end < way->passes.count) &&
+                way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
             }
         }
@@ -25729,70 +25771,77 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         }
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
-                dmlops_plan_Pass one = passes.items[dmlops_item(planning, item, passes.count)];
-                dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, &one);
-                int64_t whole = dmlops_plan_element_count(planning, &shape);
-                if (whole >= INT64_C(2147483648)) {
-                    dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-                    return;
-                }
-                int64_t count = one.is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)])
-                    : whole;
-                int64_t threads = count;
-                int64_t in_group = 64;
-                if (one.number == attention.number) {
-                    dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &attention,
-                        &told->tensors, &told->kept_sizes, &shape, halves != 0, &sources);
-                    threads = attending.threads;
-                    in_group = attending.in_group;
-                } else {
-                    if ((one.writes & halves) != 0) {
-                        dmlops_out_define(planning, "", "HALVING", 1);
-                        dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
-                        count = dmlops_divide(count, 8);
-                        threads = count;
-                    } else {
-                        if (tiles.items[dmlops_item(planning, item, tiles.count)].threads > 0) {
-                            dmlops_plan_define_sums(planning, &tiles.items[dmlops_item(planning, item, tiles.count)]);
-                            threads = tiles.items[dmlops_item(planning, item, tiles.count)].all_threads;
-                            in_group = tiles.items[dmlops_item(planning, item, tiles.count)].threads;
-                        }
-                    }
-                }
-                dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-                dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+                dmlops_plan_Pass one = way->passes.items[dmlops_item(planning, item, way->passes.count)];
                 int waits = (one.reads & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one.writes;
-                dmlops_out_define(planning, "", "PASS", one.number);
-                dmlops_out_define(planning, "", "RANK", shape.count);
-                dmlops_plan_Loop_16 made_12;
-                made_12.count = 0;
-                for (int64_t each_13 = 0; each_13 < shape.count; ++each_13) {
-                    const int64_t size = shape.items[each_13];
-                    dmlops_plan_int_16 made_14;
-                    made_14.count = 0;
-                    dmlops_plan_Loop made_15;
-                    made_15.size = size;
-                    made_15.strides = made_14;
-                    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_15);
-                }
-                dmlops_plan_Dimension_10 made_16 = dmlops_plan_dimensions(planning, &made_12);
-                dmlops_plan_DefinitionParams params;
-                params.sizes = made_16;
-                params.lists = lists;
-                params.activations = known.activations;
-                params.elements = told->elements;
-                params.count = count;
-                params.first = dmlops_multiply(step, count);
-                params.groupColumns = groups.columns;
-                params.scalars = known.scalars;
-                dmlops_put_DefinitionParams(planning, &params);
-                dmlops_out_dispatch(planning, &groups, waits);
+                dmlops_plan_dispatch_defined(planning, told, shader, way, known, &one,
+                    &tiles.items[dmlops_item(planning, item, tiles.count)], step, waits);
             }
         }
         place = end;
     }
+}
+
+/* The dispatch of a pass, of a recurrence for one step. */
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits) {
+    dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+    int64_t whole = dmlops_plan_element_count(planning, &shape);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)]) : whole;
+    int64_t threads = count;
+    int64_t in_group = 64;
+    if (one->number == shader->attention.number) {
+        dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &shader->attention,
+            &told->tensors, &told->kept_sizes, &shape, way->halves != 0, &way->sources);
+        threads = attending.threads;
+        in_group = attending.in_group;
+    } else {
+        if ((one->writes & way->halves) != 0) {
+            dmlops_out_define(planning, "", "HALVING", 1);
+            dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+            count = dmlops_divide(count, 8);
+            threads = count;
+        } else {
+            if (tile->threads > 0) {
+                dmlops_plan_define_sums(planning, tile);
+                threads = tile->all_threads;
+                in_group = tile->threads;
+            }
+        }
+    }
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "PASS", one->number);
+    dmlops_out_define(planning, "", "RANK", shape.count);
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < shape.count; ++each_2) {
+        const int64_t size = shape.items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        dmlops_plan_Loop made_4;
+        made_4.size = size;
+        made_4.strides = made_3;
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
+    }
+    dmlops_plan_Dimension_10 made_5 = dmlops_plan_dimensions(planning, &made_1);
+    dmlops_plan_DefinitionParams params;
+    params.sizes = made_5;
+    params.lists = known->lists;
+    params.activations = known->activations;
+    params.elements = told->elements;
+    params.count = count;
+    params.first = dmlops_multiply(step, count);
+    params.groupColumns = groups.columns;
+    params.scalars = known->scalars;
+    dmlops_put_DefinitionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, waits);
 }
 
 /* Whether there is more than one phase. */

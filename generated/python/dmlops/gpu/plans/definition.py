@@ -527,12 +527,21 @@ def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wante
     return halves
 
 
-def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """The dispatches; none where every output is absent."""
-    out.begin()
-    for tensor in told.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
+class Way(NamedTuple):
+    """How outputs come about: the passes, the intermediate tensors that they write, as bits, those that lead
+    to outputs by any passes (`led`), those kept as halves, and what attention, if it takes part (`attends`),
+    reads and writes of the description."""
+
+    passes: Passes
+    wanted: int
+    led: int
+    halves: int
+    attends: bool
+    sources: Sources
+
+
+def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
+    """The passes that lead to outputs: attention without copies, sums by groups, where these suit."""
     attention, sources = shader.attention, no_sources()
     there, led = present(told), needed(told, shader)
     every, wanted = passes_with(shader, sources), led
@@ -542,80 +551,111 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         sources = sources_of(attention, told.attention, told.tensors, told.kept_sizes, halves != 0)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
-    passes = with_sums(told, shader, every, wanted)
-    if len(passes) == 0:
+    return Way(with_sums(told, shader, every, wanted), wanted, led, halves, attends, sources)
+
+
+def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """The dispatches; none where every output is absent."""
+    out.begin()
+    for tensor in told.tensors:
+        if tensor.is_present:
+            check_span(out, tensor)
+    way = way_to(out, told, shader)
+    if len(way.passes) == 0:
         return
-    space = space_of(told, shader, wanted)
+    space = space_of(told, shader, way.wanted)
     if space.words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * space.words)
 
-    known = tell_known(out, told, shader, led, space, stand_in_of(told))
+    known = tell_known(out, told, shader, way.led, space, stand_in_of(told))
     lists: Lists = []
     lists.extend(known.lists)
-    if attends:
-        each = 1 if halves == 0 else 2
+    if way.attends:
+        each = 1 if way.halves == 0 else 2
+        views, firsts = told.attention, space.firsts
         lists.extend(
-            places_of(attention, told.attention, sources, told.tensors, told.kept_sizes, space.firsts, each)
+            places_of(shader.attention, views, way.sources, told.tensors, told.kept_sizes, firsts, each)
         )
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
-        from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
+        from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in way.passes)
         out.write(out.scratch(max(4 * space.words, 8), from_zeros))
-    if attention.number != NONE:
-        out.define("HALVES", int(halves != 0))
+    if shader.attention.number != NONE:
+        out.define("HALVES", int(way.halves != 0))
     out.share()
+    dispatch_passes(out, told, shader, way, Known(lists, known.activations, known.scalars))
 
-    tiles: Annotated[list[SumsTile], 32] = [shared_tile(told, shader, one) for one in passes]
+
+def dispatch_passes(
+    out: Planning, told: Definition, shader: DefinitionShader, way: Way, known: Known
+) -> None:
+    """A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn."""
+    tiles: Annotated[list[SumsTile], 32] = [shared_tile(told, shader, one) for one in way.passes]
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors that have been written since the last wait
-    while place < len(passes):
+    while place < len(way.passes):
         end = place + 1
         steps = 1
-        if passes[place].is_along:
-            steps = told.kept_sizes[passes[place].target][0]
-            while end < len(passes) and passes[end].is_along:
+        if way.passes[place].is_along:
+            steps = told.kept_sizes[way.passes[place].target][0]
+            while end < len(way.passes) and way.passes[end].is_along:
                 end += 1
         dispatches += steps * (end - place)
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
             for item in range(place, end):
-                one = passes[item]
-                shape = box_of(told, one)
-                whole = element_count(shape)
-                if whole >= MAX_COUNT:
-                    out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
-                count = whole // shape[0] if one.is_along else whole
-                threads, in_group = count, DEFINITION_THREADS
-                if one.number == attention.number:
-                    attending = define_attention(
-                        out, attention, told.tensors, told.kept_sizes, shape, halves != 0, sources
-                    )
-                    threads, in_group = attending.threads, attending.in_group
-                elif one.writes & halves != 0:
-                    out.define("HALVING", 1)
-                    out.define("SCRATCH_VECTOR", 4)
-                    count = count // 8
-                    threads = count
-                elif tiles[item].threads > 0:
-                    define_sums(out, tiles[item])
-                    threads, in_group = tiles[item].all_threads, tiles[item].threads
-                groups = grid(out, threads, in_group, 1)
-                out.define("NUM_THREADS", in_group)
+                one = way.passes[item]
                 waits = one.reads & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                out.define("PASS", one.number)
-                out.define("RANK", len(shape))
-                params = DefinitionParams(
-                    dimensions([Loop(size, []) for size in shape]),
-                    lists,
-                    known.activations,
-                    told.elements,
-                    count,
-                    step * count,
-                    groups.columns,
-                    known.scalars,
-                )
-                out.dispatch(params, groups, waits)
+                dispatch_defined(out, told, shader, way, known, one, tiles[item], step, waits)
         place = end
+
+
+def dispatch_defined(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    way: Way,
+    known: Known,
+    one: Pass,
+    tile: SumsTile,
+    step: int,
+    waits: bool,
+) -> None:
+    """The dispatch of a pass, of a recurrence for one step."""
+    shape = box_of(told, one)
+    whole = element_count(shape)
+    if whole >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
+    count = whole // shape[0] if one.is_along else whole
+    threads, in_group = count, DEFINITION_THREADS
+    if one.number == shader.attention.number:
+        attending = define_attention(
+            out, shader.attention, told.tensors, told.kept_sizes, shape, way.halves != 0, way.sources
+        )
+        threads, in_group = attending.threads, attending.in_group
+    elif one.writes & way.halves != 0:
+        out.define("HALVING", 1)
+        out.define("SCRATCH_VECTOR", 4)
+        count = count // 8
+        threads = count
+    elif tile.threads > 0:
+        define_sums(out, tile)
+        threads, in_group = tile.all_threads, tile.threads
+    groups = grid(out, threads, in_group, 1)
+    out.define("NUM_THREADS", in_group)
+    out.define("PASS", one.number)
+    out.define("RANK", len(shape))
+    params = DefinitionParams(
+        dimensions([Loop(size, []) for size in shape]),
+        known.lists,
+        known.activations,
+        told.elements,
+        count,
+        step * count,
+        groups.columns,
+        known.scalars,
+    )
+    out.dispatch(params, groups, waits)
