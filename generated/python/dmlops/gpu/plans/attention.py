@@ -11,23 +11,25 @@ from .capabilities import Capability
 from .loops import Words, ceil_div, element_count, times
 from .planning import Planning
 from .told import NONE, Sizes, Tensor, Tensors
+from .tuning import (
+    ATTENTION_FEW_DEPTH,
+    ATTENTION_FEW_ROWS,
+    ATTENTION_GROUPS,
+    ATTENTION_MANY_DEPTH,
+    ATTENTION_MANY_ROWS,
+    ATTENTION_NARROW,
+    ATTENTION_WAVES,
+    UNITS_GROUPS,
+)
 
 ATTENTION_THREADS = 128  # in a group
-MANY_ROWS = 64  # of a group, where that leaves enough groups
-MANY_DEPTH = 8
-FEW_ROWS = 32
-FEW_DEPTH = 16
-MANY_GROUPS = 256  # which keep a large GPU busy
 LANES = 16  # threads that share a row, four neighbouring columns of each tile to a thread
 MAX_FOURS = 4
 
 # By matrix units
 UNIT_WAVE = 32  # threads
 UNIT_ROWS = 16  # of a block; a wave has one or two
-MOST_WAVES = 4  # in a group; H200, reads of tiles apart: 8 at 0.91, with one block each 0.79, 8 of these 0.81
-UNIT_GROUPS = 128  # which keep a large GPU busy
-NARROW = 64  # elements of a query or a value: a wave has registers for two blocks of so long rows
-WIDE = 128  # and for one of such
+WIDE = 128  # elements of a query or a value, at most: a wave has registers for a block of so long rows
 
 
 class AttentionPass(NamedTuple):
@@ -233,11 +235,11 @@ def define_attention_units(
     """The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves
     few groups, or half of them has room for all rows. `sizes` are those of what is written."""
     heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
-    blocks = 2 if max(depth, sizes[3]) <= NARROW else 1  # of a wave
-    waves = MOST_WAVES
+    blocks = 2 if max(depth, sizes[3]) <= ATTENTION_NARROW else 1  # of a wave
+    waves = ATTENTION_WAVES
     rows = waves * blocks * UNIT_ROWS
     groups = times(heads, ceil_div(sizes[2], rows))
-    while rows > UNIT_ROWS and (groups < UNIT_GROUPS or rows // 2 >= sizes[2]):  # rows halve
+    while rows > UNIT_ROWS and (groups < UNITS_GROUPS or rows // 2 >= sizes[2]):  # rows halve
         waves = waves // 2 if blocks == 1 else waves
         blocks = 1
         rows = waves * blocks * UNIT_ROWS
@@ -271,10 +273,10 @@ def define_attention(
     heads = times(sizes[0], sizes[1])
     fours = min(ceil_div(sizes[3], 4 * LANES), MAX_FOURS)
     across = ceil_div(sizes[3], 4 * LANES * fours)
-    is_many = fours <= 2 and times(heads, ceil_div(sizes[2], MANY_ROWS)) >= MANY_GROUPS
-    rows = MANY_ROWS if is_many else FEW_ROWS
+    is_many = fours <= 2 and times(heads, ceil_div(sizes[2], ATTENTION_MANY_ROWS)) >= ATTENTION_GROUPS
+    rows = ATTENTION_MANY_ROWS if is_many else ATTENTION_FEW_ROWS
     out.define("ROWS", rows)
-    out.define("DEPTH", MANY_DEPTH if is_many else FEW_DEPTH)
+    out.define("DEPTH", ATTENTION_MANY_DEPTH if is_many else ATTENTION_FEW_DEPTH)
     out.define("VALUE_FOURS", fours)
     out.define("SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], sizes) else 1)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))

@@ -117,6 +117,21 @@ UNITS_MOST_PARTS = 8  # not measured
 UNITS_SHORT = 128  # not measured
 "products of sums that are over before large tiles pay"
 
+ATTENTION_MANY_ROWS = 64  # not measured
+"rows of queries of a group, where that leaves enough groups"
+ATTENTION_MANY_DEPTH = 8  # not measured
+"entries of a query and a key that are multiplied at once then"
+ATTENTION_FEW_ROWS = 32  # not measured
+"rows of queries of any other group"
+ATTENTION_FEW_DEPTH = 16  # not measured
+"entries that are multiplied at once there"
+ATTENTION_GROUPS = 256  # not measured
+"groups that keep a GPU busy"
+ATTENTION_WAVES = 4  # NVIDIA H200: 8 at 0.91, reads of tiles apart
+"waves in a group, at most, by matrix units"
+ATTENTION_NARROW = 64  # not measured
+"elements of a query or a value: a wave has registers for two blocks of so long rows"
+
 BLOCK_ROWS = 4  # not measured
 "elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"
 BLOCK_COLUMNS = 4  # not measured
