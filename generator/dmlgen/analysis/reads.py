@@ -128,7 +128,8 @@ class _Reads:
             self.case = base
             for tensor in group[1:]:
                 if not self._has_steps(tensor.name, group[0].name):
-                    yield tensor.name, None, f"it may have other steps than {group[0].name}, its neighbour"
+                    fault = f"its number of steps may differ from that of {group[0].name}, its neighbour"
+                    yield tensor.name, None, fault
             for number, tensor in enumerate(group):
                 self._early = {one.name: int(place >= number) for place, one in enumerate(group)}
                 for read in self._value(tensor.name, tensor.value, base):

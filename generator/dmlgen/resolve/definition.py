@@ -225,7 +225,7 @@ def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) ->
             case ir.Index(sequence=ir.ListOf(), index=index) if varies(index):
                 yield "which entry of a list is taken differs from element to element"
             case ir.Call(function="power_of_two" | "bits" | "signed" as name):
-                yield f"{name}() is a function of rules, which definitions have not"
+                yield f"{name}() is a function of rules; definitions cannot use it"
             case ir.Call(function="joined") if part is not value or not is_output:
                 yield "joined() is the whole value of an output"
             case ir.Call("joined", (ir.Tensors(name=name), _)) if members[name].role == "output":

@@ -1,4 +1,4 @@
-"""The numbers that planners choose by: what groups and threads have to do, and from where on a way pays.
+"""The numbers that planners choose by: what groups and threads have to do, and when a faster way pays off.
 
 Beside each is where it was measured, and how fast other values were there: 0.9 is nine tenths of the speed.
 `bench/tune.py` measures them on the GPU at hand and writes such lines anew.
