@@ -9,16 +9,14 @@ small cases alone, once: that shows that all of this works, and nothing of speed
 
 GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
 only what is chosen. The ceilings are a copy of a tensor by a shader, and of products arithmetic alone, in the
-same run. Times are medians of 5
-runs of 20 calls, between timestamps on the GPU; torch runs as a CUDA graph. Calls take turns over several
-copies of the tensors, more than a cache holds. Results are compared with those of torch, without it of the
-reference, before they are timed.
+same run. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch runs as a CUDA graph.
+Calls take turns over several copies of the tensors, more than a cache holds. Results are compared with those
+of torch, without it of the reference, before they are timed.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 import itertools
 import json
@@ -32,12 +30,12 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import compiled
 import gpu_peak
 import numpy as np
 
 import dmlops
 from dmlops import gpu, reference
-from dmlops.gpu import compiler
 from dmlops.gpu.memory import array_of, buffer_size
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 
@@ -707,14 +705,8 @@ def cases() -> Iterator[Case]:
 
 
 def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
-    """The shader from the folder; compiled into it first if it is not there."""
-    operator = dispatch.shader or operator
-    macros = hashlib.sha256(repr(sorted(dispatch.defines.items())).encode()).hexdigest()[:16]
-    file = folder / f"{operator}-{macros}.spv"
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(compiler.compile(gpu.shader(operator), dispatch.defines))
-    return file.read_bytes()
+    """The SPIR-V of a dispatch, by way of the folder."""
+    return compiled.code_of(folder, gpu.shader(dispatch.shader or operator), dispatch.defines)
 
 
 class VulkanTimer:

@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dmlops.gpu import Capability, compiler
+import compiled
+
+from dmlops.gpu import Capability
 
 SOURCE = Path(__file__).with_suffix(".hlsl")
 THREADS, TURNS, CHAINS = 256, 256, 8  # in a group, of its loop, of sums that wait for one another
@@ -19,13 +21,9 @@ KINDS = {"float32": 0, "float16 by matrix units": 1}
 
 
 def code_of(folder: Path, kind: str) -> bytes:
-    """The shader from the folder; compiled into it first if it is not there."""
-    file = folder / f"peak-{KINDS[kind]}.spv"
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        defines = {"MATRIX_UNITS": KINDS[kind], "TURNS": TURNS, "NUM_THREADS": THREADS}
-        file.write_bytes(compiler.compile(SOURCE.read_text(encoding="utf-8"), defines))
-    return file.read_bytes()
+    """The SPIR-V of a kind, by way of the folder."""
+    defines = {"MATRIX_UNITS": KINDS[kind], "TURNS": TURNS, "NUM_THREADS": THREADS}
+    return compiled.code_of(folder, SOURCE.read_text(encoding="utf-8"), defines)
 
 
 def operations_per_second(

@@ -15,16 +15,17 @@ reference, or in result and speed with torch where that has a GPU: call by call,
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 import json
 import statistics
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import compiled
 import numpy as np
 
 import dmlops
@@ -59,17 +60,7 @@ def tiny() -> Any:
 
 def read_from(folder: Path) -> None:
     """Has shaders compiled into the folder, and taken from it from then on."""
-    compile_anew = compiler.compile
-
-    def compiled(source: str, defines: Mapping[str, int | str]) -> bytes:
-        key = hashlib.sha256(repr((source, sorted(defines.items()))).encode()).hexdigest()
-        file = folder / f"{key}.spv"
-        if not file.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(compile_anew(source, defines))
-        return file.read_bytes()
-
-    compiler.compile = compiled  # type: ignore[assignment]
+    compiler.compile = partial(compiled.code_of, folder)  # type: ignore[assignment]
 
 
 def compile_only(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:

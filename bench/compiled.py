@@ -1,0 +1,21 @@
+"""Compiled shaders in a folder, for machines that have a GPU and no shader compiler."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from dmlops.gpu import compiler
+
+compile_anew = compiler.compile
+
+
+def code_of(folder: Path, source: str, defines: Mapping[str, int | str]) -> bytes:
+    """SPIR-V of a source with these macros, from the folder; compiled into it first if it is not there."""
+    key = hashlib.sha256(repr((source, sorted(defines.items()))).encode()).hexdigest()
+    file = folder / f"{key}.spv"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(compile_anew(source, defines))
+    return file.read_bytes()
