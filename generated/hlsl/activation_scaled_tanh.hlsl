@@ -105,6 +105,29 @@ uint Bits(float x)
     return asuint(x);
 }
 
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
+// Error at most 0.503 ulp of a half, over all halves.
+float Tanh(float x)
+{
+    const float a = clamp(x, -4.6f, 4.6f);
+    const float z = a * a;
+    float above = 0.0016852206f;
+    above = mad(above, z, 0.117271106f);
+    above = mad(above, z, 0.9999989f);
+    float below = 6.788776e-5f;
+    below = mad(below, z, 0.018563675f);
+    below = mad(below, z, 0.4505951f);
+    below = mad(below, z, 1.0f);
+    return IsNan(x) ? x : a * above / below;
+}
+#else
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
@@ -117,40 +140,6 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
-// e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
-float Exp(float x)
-{
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
-    return IsNan(x) ? x : power;
-}
-
-// The hyperbolic tangent: a minimax polynomial below 1/2, then 1 - 2 / (e^(2 |x|) + 1).
-// Error at most 0.501 ulp of a half, over all halves.
-float Tanh(float x)
-{
-    const float a = Magnitude(x);
-    const float z = a * a;
-    float p = -0.044752706f;
-    p = mad(p, z, 0.13205424f);
-    p = mad(p, z, -0.33328164f);
-    const float result = a < 0.5f ? mad(a * z, p, a) : 1.0f - 2.0f / (Exp(2.0f * a) + 1.0f);
-    return IsNan(x) ? x : CopySign(result, x);
-}
-#else
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1.
 float ExpTail(float x)
@@ -174,6 +163,12 @@ float ExpFused(float high, float low)
     const int first = exponent >> 1;
     const float scaled = (1.0f + (r + ExpTail(r))) * FromBits((uint)(127 + first) << 23);
     return scaled * FromBits((uint)(127 + exponent - first) << 23);
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
 }
 
 // The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
