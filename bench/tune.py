@@ -3,7 +3,7 @@
     python bench/tune.py [FOLDER] --compile-only
     python bench/tune.py [FOLDER] [--only NAME ...] [--write]
 
-For each number, one after the other, the cases of `bench/gpu.py` that depend on it are timed with each
+For each number, one after the other, the cases of `gpu_cases.py` that depend on it are timed with each
 candidate in its place. A candidate takes it if it is faster by MARGIN in the geometric mean; later numbers
 are tried with those found before. With --write the table of the runtime gets what was found, and
 `make generate` takes it to the package and the header. The first form fills FOLDER with SPIR-V, for a machine
@@ -23,7 +23,8 @@ from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
-from gpu import CALLS, RUNS, Case, VulkanTimer, cases, code_of, is_software, on_vulkan
+from gpu import CALLS, RUNS, VulkanTimer, code_of, is_software, on_vulkan
+from gpu_cases import Case, cases
 
 from dmlops import gpu, reference
 from dmlops.gpu.plans import tuning
