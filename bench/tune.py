@@ -53,6 +53,66 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     "REDUCTION_THREADS": ((1, *POWERS[12:20:2]), ("softmax 256 64 float32", "softmax 64 64 float16")),
     "REDUCTION_GROUPS": (POWERS[8:11], ("sum (0, 1) float32", "sum (0,) float16")),
     "ROWS_PART": (POWERS[1:5], ("batch norm 32x64x112x112 float32", "batch norm 32x512x14x14 float16")),
+    "DEFINITION_THREADS": (POWERS[5:9], ("local response norm 32x64x56x56 float32", "gru 512 32x64 float32")),
+    "TILE_DEPTH": (POWERS[3:6], ("gemm 2048 float32", "convolution 1x1 256-64 56x56 float32")),
+    "TILE_WALK": (POWERS[1:6], ("gemm 4096 float32", "gemm 4096 float16")),
+    "TILE_FEW_ROWS": (POWERS[4:8], ("gemm 32x4096x4096 float32", "gemm 32x4096x11008 turned float16")),
+    "TILE_MANY": (POWERS[6:11], ("gemm 1024 float32", "gemm 2048 float32")),
+    "TILE_GROUPS": (POWERS[7:11], ("gemm 1024 float32", "gemm 32x4096x4096 float32")),
+    "TILE_ROUNDS": (
+        (132, 264, 528, 1056),
+        ("convolution 3x3 512-512 7x7 float32", "spread 4x4/2 512-256 8x8 64 float32"),
+    ),
+    "TILE_RESIDENT": (
+        (132, 264, 396, 528),
+        ("convolution 3x3 512-512 7x7 float32", "convolution 3x3 256-256 14x14 float32"),
+    ),
+    "TILE_PART": (POWERS[6:10], ("gemm 32x4096x4096 float32", "convolution 3x3 256-256 14x14 1 float32")),
+    "TILE_FEW": (
+        POWERS[4:8],
+        ("convolution 3x3 256-256 14x14 1 float32", "convolution 3x3 64-64 56x56 1 float32"),
+    ),
+    "SINGLE_THREADS": (POWERS[6:10], ("gemm 32x4096x4096 float32", "convolution 3x3 512-512 7x7 float16")),
+    "UNITS_GROUPS": (POWERS[5:9], ("gemm 1024 float16", "convolution 3x3 256-256 14x14 float16")),
+    "UNITS_PART": (POWERS[5:9], ("gemm 32x4096x4096 float16", "convolution 3x3 512-512 7x7 float16")),
+    "UNITS_MOST_PARTS": (POWERS[1:6], ("gemm 32x4096x4096 float16", "convolution 3x3 512-512 7x7 float16")),
+    "UNITS_SHORT": (
+        POWERS[5:10],
+        ("convolution 1x1 64-256 56x56 float16", "convolution 1x1 256-64 56x56 float16"),
+    ),
+    "ATTENTION_GROUPS": (
+        POWERS[6:10],
+        ("attention 1x512 12 heads float32", "attention 8x512 12 heads float32"),
+    ),
+    "ATTENTION_WAVES": (
+        POWERS[1:4],
+        ("attention 1x2048 12 heads float16", "attention 8x512 12 heads float16"),
+    ),
+    "BLOCK_ROWS": (
+        POWERS[0:4],
+        ("convolution depthwise 3x3 128 56x56 float32", "max 3x3/2 64 112x112 float16"),
+    ),
+    "BLOCK_COLUMNS": (
+        POWERS[1:4],
+        ("convolution depthwise 3x3 128 56x56 float32", "max 3x3/2 64 112x112 float16"),
+    ),
+    "BLOCK_THREADS": (
+        POWERS[6:9],
+        ("convolution depthwise 3x3 128 56x56 float32", "max 3x3/2 64 112x112 float16"),
+    ),
+    "BLOCK_BUSY": (
+        POWERS[15:19],
+        ("convolution depthwise 3x3 960 7x7 float32", "max 3x3/2 64 112x112 1 float32"),
+    ),
+    "SHARING_THREADS": (
+        POWERS[6:10],
+        ("average 7x7/7 2048 7x7 float32", "average 28x28/28 480 28x28 float16"),
+    ),
+    "SHARING_BUSY": (
+        POWERS[16:19],
+        ("average 7x7/7 2048 7x7 1 float32", "average 28x28/28 480 28x28 float16"),
+    ),
+    "SHARING_LANES": (POWERS[1:5], ("average 7x7/7 2048 7x7 float32", "average 7x7/7 2048 7x7 float16")),
     "THIN_LEAST_THREADS": (POWERS[6:10], ("gemm 1x4096x4096 float32", "gemm 1x4096x11008 turned float16")),
     "THIN_MOST_THREADS": (POWERS[7:11], ("gemm 1x4096x4096 float32", "gemm 1x4096x4096 float16")),
     "THIN_ALL_THREADS": (POWERS[15:19], ("gemm 1x4096x4096 float32", "gemm 1x4096x11008 turned float16")),
@@ -145,9 +205,10 @@ def main() -> None:
         for name in arguments.only:
             candidates, wanted = TRIALS[name]
             for case in wanted:
-                for work in planned(known[case], name, candidates, gpu.Capability(0)).values():
-                    for dispatch in work.dispatches:
-                        code_of(arguments.folder, known[case].operator, dispatch)
+                for one in (gpu.Capability(0), *gpu.Capability):
+                    for work in planned(known[case], name, candidates, one).values():
+                        for dispatch in work.dispatches:
+                            code_of(arguments.folder, known[case].operator, dispatch)
         return
 
     from dmlops.gpu.device import Device
