@@ -156,12 +156,14 @@ def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def prepared(desc: Description, device: Device) -> Program:
-    """What a valid description comes to on a device, which remembers it.
+    """What a description comes to on a device, which remembers it: a description of a program is valid.
 
-    Raises Unsupported for what the shaders or the device cannot do.
+    Raises Unsupported for what the shaders or the device cannot do, and the errors of `checked_description`.
     """
-    found = device.programs.get(desc)
+    known = is_a(desc, Description) and not desc._state  # with wrong types it may have no hash
+    found = device.programs.get(desc) if known else None
     if found is None:
+        checked_description(desc)
         found = _program(desc, device)
         device.programs.keep(desc, found)
     return found
