@@ -14,6 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -42,10 +43,11 @@ from .work import Dispatch
 class Array:
     """A tensor in a buffer on the device of a session; `tensor` says how it lies there."""
 
-    def __init__(self, session: Session, memory: _Memory, tensor: TensorDesc) -> None:
+    def __init__(self, session: Session, memory: _Memory, tensor: TensorDesc, reach: int) -> None:
         self.tensor = tensor
         self._session = session
         self._memory = memory
+        self._reach = reach  # bytes of the tensor
 
     def __del__(self) -> None:
         self._session._gone.append(self._memory)
@@ -129,7 +131,7 @@ class Session:
         with self._turn():
             self._device.check_sizes([len(content)])
             memory = self._take(len(content))
-            made = self._handle(memory, tensor)
+            made = self._handle(memory, tensor, tensor.size_in_bytes)
             self._device.upload(memory.place.buffer, content, memory.place.offset)
             return made
 
@@ -147,7 +149,7 @@ class Session:
         the handle of the input, too. Beyond that, `desc`, `in_place` and the errors are those of `gpu.run`.
         """
         program = prepared(desc, self._device)
-        arrays = checked(desc, inputs, self._bound)
+        arrays = checked(desc, inputs, partial(self._bound, program))
         if not program.compiled:  # every output is absent
             return {}
         given = {name: _entry(arrays, name) for name in program.inputs}
@@ -155,8 +157,11 @@ class Session:
         _check_shared(desc, program, given, shared)
         with self._turn():
             made = self._record(program, given, shared)
-            outputs = program.outputs.items()
-            return by_member(desc, {name: self._handle(made[name], tensor) for name, tensor in outputs})
+            handles = {
+                name: self._handle(made[name], tensor, program.reaches[name])
+                for name, tensor in program.outputs.items()
+            }
+            return by_member(desc, handles)
 
     def submit(self) -> Recording:
         """Runs what has been recorded since the last submission, waits for it, and gives it for replays.
@@ -204,7 +209,7 @@ class Session:
                 raise ValueError("the session is closed")
             yield
 
-    def _bound(self, name: str, tensor: TensorDesc, given: Any) -> Array:
+    def _bound(self, program: Program, name: str, tensor: TensorDesc, given: Any) -> Array:
         """The handle of an input, if its buffer can be what the description says."""
         if not is_a(given, Array):
             raise ValueError(
@@ -218,10 +223,10 @@ class Session:
                 f"{name} has elements of {tensor.DataType.name}; "
                 f"the array bound to it has {handle.tensor.DataType.name}"
             )
-        if tensor is not handle.tensor and tensor.size_in_bytes > handle.tensor.size_in_bytes:
+        if program.reaches[name] > handle._reach:
             raise ValueError(
-                f"{name} reaches over {tensor.size_in_bytes} bytes; "
-                f"the array bound to it has {handle.tensor.size_in_bytes}"
+                f"{name} reaches over {program.reaches[name]} bytes; "
+                f"the array bound to it has {handle._reach}"
             )
         return handle
 
@@ -252,9 +257,9 @@ class Session:
             self._settle(memories[name])
         return memories
 
-    def _handle(self, memory: _Memory, tensor: TensorDesc) -> Array:
+    def _handle(self, memory: _Memory, tensor: TensorDesc, reach: int) -> Array:
         memory.handles += 1
-        return Array(self, memory, tensor)
+        return Array(self, memory, tensor, reach)
 
     def _let_go(self) -> None:
         """Settles what handles and recordings have needed that are gone."""
@@ -441,7 +446,7 @@ def _check_shared(
     for output, source in shared.items():
         if output in program.work.cleared:
             raise Unsupported(f"{desc.OPERATOR} starts from an {output} of zeros, so it cannot run in place")
-        if given[source].tensor.size_in_bytes < program.outputs[output].size_in_bytes:
+        if given[source]._reach < program.reaches[output]:
             raise ValueError(f"{output} has more bytes than the array bound to {source}")
         for name, handle in given.items():
             if handle._memory is not given[source]._memory or name == source:

@@ -172,7 +172,9 @@ def prepared(desc: Description, device: Device) -> Program:
 def _program(desc: Description, device: Device) -> Program:
     work = planned(desc, device.capabilities)
     inputs, outputs = dict(tensor_names(desc, "input")), dict(tensor_names(desc, "output"))
-    sizes = {name: buffer_size(tensor) for name, tensor in (inputs | outputs).items()} | dict(work.scratch)
+    tensors = inputs | outputs
+    reaches = {name: tensor.size_in_bytes for name, tensor in tensors.items()}
+    sizes = {name: buffer_size(tensor) for name, tensor in tensors.items()} | dict(work.scratch)
     if work.dispatches:
         device.check_sizes(sizes.values())
     compiled: list[tuple[bytes, Dispatch]] = []
@@ -185,7 +187,7 @@ def _program(desc: Description, device: Device) -> Program:
                     f"{device.name} lacks {feature}, which {operator} needs for these data types"
                 )
         compiled.append((code, dispatch))
-    return Program(work, tuple(compiled), inputs, outputs, sizes)
+    return Program(work, tuple(compiled), inputs, outputs, reaches, sizes)
 
 
 @lru_cache(maxsize=512)
