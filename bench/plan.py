@@ -64,7 +64,7 @@ def main() -> None:
     print(f"{'':32} {'Python':>8} {'again':>8} {'C':>8} {'Python / C':>11}")
     for desc in descriptions():
         programs = Programs()
-        programs.keep(desc, Program(gpu.planned(desc), (), {}, {}, {}))
+        programs.keep(desc, Program(gpu.planned(desc), (), {}, {}, {}, {}))
         first = microseconds(lambda: gpu.planned(desc))  # noqa: B023 -- called in this turn
         again = microseconds(lambda: programs.get(desc))  # noqa: B023
         line = f"{desc.OPERATOR:32} {first:8.1f} {again:8.2f}"

@@ -38,6 +38,7 @@ TRIALS: dict[str, tuple[Sequence[int], Sequence[str]]] = {
     "ELEMENTWISE_THREADS": (POWERS[6:10], ("add float32", "exp float16")),
     "ELEMENTWISE_BITS": (POWERS[7:10], ("add float32", "exp float16")),
     "ELEMENTWISE_UNROLL": (POWERS[0:4], ("add float32", "exp float16")),
+    "ELEMENTWISE_BUSY": ((1, *POWERS[14:19:2]), ("gelu 64 float32", "add 64 float16")),
     "PATCH_HEIGHT": (POWERS[2:6], ("transposed float32", "transposed float16")),
     "PATCH_WIDTH": (POWERS[2:6], ("transposed float32", "transposed float16")),
     "GATHER_THREADS": (POWERS[7:11], ("4k2_ax1 e4 i4 random", "4k2_ax0 e2 i4 sorted")),

@@ -45,14 +45,10 @@ class ResNetBlock:
                 f"bias{number}": per_channel,
             }
         self.data_type = data_type
-
-    def run(self, run: Run, data: Mapping[str, Any]) -> Any:
-        image = TensorDesc(self.data_type.upper(), self.input)
-        channels = self.input[1]
-        per_channel = TensorDesc(self.data_type.upper(), (1, channels, 1, 1))
-        convolution = dmlops.Convolution(
+        image = TensorDesc(data_type.upper(), self.input)
+        self.convolution = dmlops.Convolution(
             InputTensor=image,
-            FilterTensor=TensorDesc(self.data_type.upper(), (channels, channels, 3, 3)),
+            FilterTensor=TensorDesc(data_type.upper(), (channels, channels, 3, 3)),
             Mode="CROSS_CORRELATION",
             Direction="FORWARD",
             Strides=[1, 1],
@@ -62,31 +58,33 @@ class ResNetBlock:
             OutputPadding=[0, 0],
             GroupCount=1,
         ).infer()
-
-        def normalized(value: Any, number: int, activation: Any) -> Any:
-            desc = dmlops.BatchNormalization(
+        relu = dmlops.ActivationRelu()
+        self.normalizations = [
+            dmlops.BatchNormalization(
                 InputTensor=image,
-                MeanTensor=per_channel,
-                VarianceTensor=per_channel,
-                ScaleTensor=per_channel,
-                BiasTensor=per_channel,
+                **{
+                    f"{name}Tensor": TensorDesc(data_type.upper(), per_channel)
+                    for name in ("Mean", "Variance", "Scale", "Bias")
+                },
                 Spatial=True,
                 Epsilon=1e-5,
                 FusedActivation=activation,
             ).infer()
-            given = {"InputTensor": value} | {
+            for activation in (relu, None)
+        ]
+        self.add = dmlops.ElementWiseAdd1(ATensor=image, BTensor=image, FusedActivation=relu).infer()
+
+    def run(self, run: Run, data: Mapping[str, Any]) -> Any:
+        value = data["input"]
+        for number, normalization in enumerate(self.normalizations, 1):
+            given = {"InputTensor": value, "FilterTensor": data[f"filter{number}"]}
+            filtered = run(self.convolution, given)["OutputTensor"]
+            given = {"InputTensor": filtered} | {
                 f"{name.title()}Tensor": data[f"{name}{number}"]
                 for name in ("mean", "variance", "scale", "bias")
             }
-            return run(desc, given)["OutputTensor"]
-
-        relu = dmlops.ActivationRelu()
-        value = data["input"]
-        for number, activation in ((1, relu), (2, None)):
-            filtered = run(convolution, {"InputTensor": value, "FilterTensor": data[f"filter{number}"]})
-            value = normalized(filtered["OutputTensor"], number, activation)
-        add = dmlops.ElementWiseAdd1(ATensor=image, BTensor=image, FusedActivation=relu).infer()
-        return run(add, {"ATensor": value, "BTensor": data["input"]})["OutputTensor"]
+            value = run(normalization, given)["OutputTensor"]
+        return run(self.add, {"ATensor": value, "BTensor": data["input"]})["OutputTensor"]
 
     def torch(self, torch: Any, data: Mapping[str, Any]) -> Any:
         functional, value = torch.nn.functional, data["input"]
@@ -114,65 +112,70 @@ class TransformerLayer:
             **{f"matrix_{name}": (1, 1, width, width) for name in ("query", "key", "value", "out")},
             **{f"{name}{number}": (1, 1, 1, width) for name in ("scale", "bias") for number in (1, 2)},
         }
-
-    def run(self, run: Run, data: Mapping[str, Any]) -> Any:
-        kind, width = self.data_type.upper(), self.width
-        tokens = TensorDesc(kind, self.input)
-        sequence = TensorDesc(kind, (1, self.length, width))
-
-        def product(value: Any, matrix: str, reshaped: TensorDesc | None = None) -> Any:
-            right = TensorDesc(kind, self.shapes[matrix])
-            left = TensorDesc(kind, (1, 1, self.length, right.Sizes[2]))
-            desc = dmlops.Gemm(ATensor=left, BTensor=right, TransA="NONE", TransB="NONE", Alpha=1, Beta=0)
-            found = run(desc.infer(), {"ATensor": value, "BTensor": data[matrix]})["OutputTensor"]
-            return self.viewed(found, reshaped)
-
-        def normalized(value: Any, number: int) -> Any:
-            one = TensorDesc(kind, (1, 1, 1, width))
-            desc = dmlops.MeanVarianceNormalization1(
-                InputTensor=tokens,
-                ScaleTensor=one,
-                BiasTensor=one,
-                Axes=[3],
-                NormalizeVariance=True,
-                Epsilon=1e-5,
+        kind = data_type.upper()
+        tokens, one = TensorDesc(kind, self.input), TensorDesc(kind, (1, 1, 1, width))
+        self.sequence = TensorDesc(kind, (1, length, width))
+        self.products = {
+            name: dmlops.Gemm(
+                ATensor=TensorDesc(kind, (1, 1, length, shape[2])),
+                BTensor=TensorDesc(kind, shape),
+                TransA="NONE",
+                TransB="NONE",
+                Alpha=1,
+                Beta=0,
             ).infer()
-            given = {
-                "InputTensor": value,
-                "ScaleTensor": data[f"scale{number}"],
-                "BiasTensor": data[f"bias{number}"],
-            }
-            return run(desc, given)["OutputTensor"]
-
-        def added(left: Any, right: Any) -> Any:
-            desc = dmlops.ElementWiseAdd1(ATensor=tokens, BTensor=tokens).infer()
-            return run(desc, {"ATensor": left, "BTensor": right})["OutputTensor"]
-
-        value = normalized(data["input"], 1)
-        attention = dmlops.MultiheadAttention(
-            QueryTensor=sequence,
-            KeyTensor=sequence,
-            ValueTensor=sequence,
-            OutputTensor=sequence,
-            Scale=(width / self.heads) ** -0.5,
+            for name, shape in self.shapes.items()
+            if name.startswith("matrix")
+        }
+        self.normalization = dmlops.MeanVarianceNormalization1(
+            InputTensor=tokens,
+            ScaleTensor=one,
+            BiasTensor=one,
+            Axes=[3],
+            NormalizeVariance=True,
+            Epsilon=1e-5,
+        ).infer()
+        self.add = dmlops.ElementWiseAdd1(ATensor=tokens, BTensor=tokens).infer()
+        self.attention = dmlops.MultiheadAttention(
+            QueryTensor=self.sequence,
+            KeyTensor=self.sequence,
+            ValueTensor=self.sequence,
+            OutputTensor=self.sequence,
+            Scale=(width / heads) ** -0.5,
             MaskFilterValue=-1e4,
-            HeadCount=self.heads,
+            HeadCount=heads,
             MaskType="NONE",
         )
+        hidden = TensorDesc(kind, (1, 1, length, 4 * width))
+        self.activation = dmlops.ActivationGelu(InputTensor=hidden).infer()
+
+    def run(self, run: Run, data: Mapping[str, Any]) -> Any:
+        def product(value: Any, name: str) -> Any:
+            given = {"ATensor": value, "BTensor": data[f"matrix_{name}"]}
+            return run(self.products[f"matrix_{name}"], given)["OutputTensor"]
+
+        def normalized(value: Any, number: int) -> Any:
+            given = {"ScaleTensor": data[f"scale{number}"], "BiasTensor": data[f"bias{number}"]}
+            return run(self.normalization, {"InputTensor": value, **given})["OutputTensor"]
+
+        def added(left: Any, right: Any) -> Any:
+            return run(self.add, {"ATensor": left, "BTensor": right})["OutputTensor"]
+
+        value = normalized(data["input"], 1)
         parts = {
-            name: product(value, f"matrix_{name.lower()}", sequence) for name in ("Query", "Key", "Value")
+            f"{name}Tensor": self.viewed(product(value, name.lower()), self.sequence)
+            for name in ("Query", "Key", "Value")
         }
-        attended = run(attention, {f"{name}Tensor": part for name, part in parts.items()})["OutputTensor"]
-        value = added(product(self.viewed(attended, tokens), "matrix_out"), data["input"])
-        wide = product(normalized(value, 2), "matrix_up")
-        hidden = TensorDesc(kind, (1, 1, self.length, 4 * width))
-        active = run(dmlops.ActivationGelu(InputTensor=hidden).infer(), {"InputTensor": wide})["OutputTensor"]
-        return added(product(active, "matrix_down"), value)
+        attended = run(self.attention, parts)["OutputTensor"]
+        value = added(product(self.viewed(attended, self.normalization.InputTensor), "out"), data["input"])
+        wide = product(normalized(value, 2), "up")
+        active = run(self.activation, {"InputTensor": wide})["OutputTensor"]
+        return added(product(active, "down"), value)
 
     @staticmethod
-    def viewed(value: Any, tensor: TensorDesc | None) -> Any:
+    def viewed(value: Any, tensor: TensorDesc) -> Any:
         """An array in another shape; a handle's buffer is viewed as each description says."""
-        return value.reshape(tensor.Sizes) if tensor and isinstance(value, np.ndarray) else value
+        return value.reshape(tensor.Sizes) if isinstance(value, np.ndarray) else value
 
     def torch(self, torch: Any, data: Mapping[str, Any]) -> Any:
         functional, width = torch.nn.functional, self.width

@@ -12,6 +12,8 @@ import pytest
 
 import dmlops
 from dmlgen.resolve import load_registry
+from dmlops import gpu
+from dmlops.gpu.plans.tuning import ELEMENTWISE_BUSY
 from gpu_device import device
 
 __all__ = ["device"]
@@ -463,6 +465,7 @@ def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]
     return [
         ("ADD", "FLOAT32", (6,), {"BTensor": (0,)}),
         ("ADD", "FLOAT16", (3, 8), {"ATensor": (1, 3), "BTensor": (0, 1)}),
+        ("ADD", "FLOAT16", (1, 4108), {}),  # the last thread has less than the others
         ("ADD", "INT8", (2, 3, 4), {"OutputTensor": (16, 5, 1)}),
         ("ADD", "UINT8", (2, 3, 4), {"ATensor": (12, 0, 1), "OutputTensor": (12, 1, 3)}),
         ("ADD", "INT16", (2, 3, 4, 4), {"OutputTensor": (64, 20, 4, 1), "BTensor": (0, 0, 0, 0)}),
@@ -474,10 +477,19 @@ def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]
     ]
 
 
+@pytest.mark.parametrize("busy", [1, ELEMENTWISE_BUSY])
 @pytest.mark.parametrize(("operator", "type_", "sizes", "strides"), layouts())
 def test_layouts(
-    device: Any, operator: str, type_: str, sizes: tuple[int, ...], strides: dict[str, tuple[int, ...]]
+    device: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    operator: str,
+    type_: str,
+    sizes: tuple[int, ...],
+    strides: dict[str, tuple[int, ...]],
+    busy: int,
 ) -> None:
+    """Also with as many vectors a thread as large tensors have."""
+    monkeypatch.setattr("dmlops.gpu.plans.elementwise.ELEMENTWISE_BUSY", busy)
     random = np.random.default_rng(7)
     arrays = {}
     for member in spec(operator).inputs:
@@ -500,3 +512,14 @@ def test_layouts(
     expected = {"ADD": np.add, "POW": np.power, "IF": np.where}[operator](first, second, *third)
     for found in both(device, desc, arrays):
         assert found.tolist() == expected.tolist()
+
+
+def test_threads_write_more_where_there_is_more() -> None:
+    unrolled = []
+    for side in (64, 512, 1024, 4096):
+        desc = dmlops.ActivationRelu(InputTensor=dmlops.TensorDesc("FLOAT16", (side, side))).infer()
+        (dispatch,) = gpu.planned(desc).dispatches
+        unrolled.append(dispatch.defines["UNROLL"])
+        vectors = side * side // int(dispatch.defines["VECTOR"])
+        assert vectors // dispatch.defines["UNROLL"] >= ELEMENTWISE_BUSY or unrolled[-1] == 1
+    assert unrolled == [1, 1, 1, 4]

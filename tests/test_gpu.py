@@ -347,7 +347,7 @@ def test_the_latest_programs_are_remembered() -> None:
 
     def program(dispatches: int) -> Program:
         dispatch = b"", Dispatch({}, (), 0, b"", (1, 1))
-        return Program(Work(()), (dispatch,) * dispatches, {}, {}, {})
+        return Program(Work(()), (dispatch,) * dispatches, {}, {}, {}, {})
 
     first, second, third = (
         dmlops.ActivationRelu(InputTensor=tensor, OutputTensor=tensor)

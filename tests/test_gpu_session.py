@@ -25,6 +25,7 @@ NETWORKS = {
     "transformer layer": TransformerLayer(6, 16, 4),
 }
 TOLERANCE = 1e-5
+LARGE = 1 << 18  # elements of an array that has a buffer of its own
 
 
 @pytest.fixture
@@ -268,19 +269,50 @@ def test_what_does_not_fit_is_refused_by_name(device: Any, session: gpu.Session)
 def test_a_full_device_leaves_the_session_usable(
     device: Any, session: gpu.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    array = session.array(np.ones(8, np.float32))
-    output = negated(session, array, 8)
+    array = session.array(np.ones(LARGE, np.float32))
+    output = negated(session, array, LARGE)
 
-    def full(size: int) -> Any:
+    def full(size: int, *memory: int) -> Any:
         raise gpu.Unsupported("no memory left")
 
     with monkeypatch.context() as patched:
         patched.setattr(device, "buffer", full)
         with pytest.raises(gpu.Unsupported, match="no memory left"):
-            negated(session, array, 8)
+            negated(session, array, LARGE)
         with pytest.raises(gpu.Unsupported, match="no memory left"):
-            output.numpy()
-    assert output.numpy().tolist() == [-1.0] * 8
+            output.numpy()  # constants need memory, too
+    assert output.numpy().tolist() == [-1.0] * LARGE
+
+
+def test_a_full_device_gives_up_what_is_only_kept(
+    device: Any, session: gpu.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = session.array(np.ones(LARGE, np.float32))
+    kept = session.array(np.ones(2 * LARGE, np.float32))
+    before, allocate = session.allocated, device.buffer
+
+    def full(size: int, *memory: int) -> Any:
+        if session.allocated == before:
+            raise gpu.Unsupported("no memory left")
+        return allocate(size, *memory)
+
+    del kept
+    monkeypatch.setattr(device, "buffer", full)
+    made = session.array(np.full(4 * LARGE, 2, np.float32))
+    assert session.allocated == 4 * (LARGE + 4 * LARGE)
+    assert made.numpy().tolist() == [2.0] * 4 * LARGE
+    assert needed.numpy().tolist() == [1.0] * LARGE
+
+
+def test_small_arrays_side_by_side_keep_apart(session: gpu.Session) -> None:
+    """Of many sizes, more together than lie in one block of memory, among them some too large for that."""
+    rng = np.random.default_rng(0)
+    values = [rng.random(size, np.float32) for size in (1, LARGE, *rng.integers(1, 1 << 15, 80))]
+    arrays = [session.array(one) for one in values]
+    outputs = [negated(session, array, one.size) for array, one in zip(arrays, values, strict=True)]
+    for array, output, one in zip(arrays, outputs, values, strict=True):
+        assert array.numpy().tobytes() == one.tobytes()
+        assert output.numpy().tobytes() == (-one).tobytes()
 
 
 def test_a_closed_session_answers_no_more(device: Any) -> None:

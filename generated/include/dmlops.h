@@ -27374,10 +27374,14 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         }
     }
     if (other == -1) {
-        unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output.bits, 8), vector))));
-        apart = unroll;
         dmlops_plan_Loop made_7 = dmlops_plan_in_steps(planning, &inner, vector);
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
+        unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output.bits, 8), vector))));
+        while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_plan_repeats(planning, &vectors) <
+            dmlops_multiply(unroll, 262144)))) {
+            unroll = dmlops_divide(unroll, 2);
+        }
+        apart = unroll;
     } else {
         unroll = vector;
         apart = 1;

@@ -648,7 +648,7 @@ def rank_of(tensor: TensorDesc | None) -> int:
 
 def entry(sequence: Sequence[Any], index: Any) -> Any:
     """One entry of an array, or those at several places; 0 where it has none."""
-    if np.ndim(index) == 0:
+    if is_number(index):
         return sequence[index] if 0 <= index < len(sequence) else 0
     return np.asarray([*sequence, 0])[np.where((index >= 0) & (index < len(sequence)), index, -1)]
 

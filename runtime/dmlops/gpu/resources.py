@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +19,8 @@ Bytes = bytes | bytearray | memoryview
 
 # VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the bindings lack
 _FULL_SUBGROUPS = 2
+
+_SETS = 16  # descriptor sets that are allocated together
 
 
 class Buffer:
@@ -65,17 +66,20 @@ class Buffer:
         self._resources.close()
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(NamedTuple):
     """`size` bytes of a buffer from `offset` on: what a shader sees as a buffer."""
 
     buffer: Buffer
     offset: int
     size: int
 
+    def first(self, size: int) -> Binding:
+        """Its first `size` bytes."""
+        return Binding(self.buffer, self.offset, size)
+
 
 class Run(NamedTuple):
-    """Bindings of one type, one after the other, which a single write fills."""
+    """Bindings of one type, one after the other."""
 
     type: int
     first: int
@@ -94,9 +98,7 @@ class Pipeline:
             Run(vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 0, storage_buffers),
             Run(vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, storage_buffers, 1),
         ]
-        self.runs = [run for run in runs if run.count > 0]
-        sizes = [vk.VkDescriptorPoolSize(type=run.type, descriptorCount=run.count) for run in self.runs]
-        self.pool = vk.VkDescriptorPoolCreateInfo(maxSets=1, poolSizeCount=len(sizes), pPoolSizes=sizes)
+        self._runs = [run for run in runs if run.count > 0]
         bindings = [
             vk.VkDescriptorSetLayoutBinding(
                 binding=number,
@@ -104,19 +106,21 @@ class Pipeline:
                 descriptorCount=1,
                 stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
             )
-            for run in self.runs
+            for run in self._runs
             for number in range(run.first, run.first + run.count)
         ]
-        self.set_layout = vk.vkCreateDescriptorSetLayout(
+        self._set_layout = vk.vkCreateDescriptorSetLayout(
             device.handle,
             vk.VkDescriptorSetLayoutCreateInfo(bindingCount=len(bindings), pBindings=bindings),
             None,
         )
         self.layout = vk.vkCreatePipelineLayout(
             device.handle,
-            vk.VkPipelineLayoutCreateInfo(setLayoutCount=1, pSetLayouts=[self.set_layout]),
+            vk.VkPipelineLayoutCreateInfo(setLayoutCount=1, pSetLayouts=[self._set_layout]),
             None,
         )
+        self.template = self._update_template()
+        self._sets: list[Any] = []  # pointers to descriptor sets that nothing uses
         module = vk.vkCreateShaderModule(
             device.handle, vk.VkShaderModuleCreateInfo(codeSize=len(code), pCode=code), None
         )
@@ -135,41 +139,68 @@ class Pipeline:
         """The pipeline with its buffers, ready to be recorded any number of times."""
         return BoundPipeline(self, bindings)
 
+    def take_set(self) -> Any:
+        """A pointer to a descriptor set, for `give_set_back`."""
+        if not self._sets:
+            self._add_sets()
+        return self._sets.pop()
+
+    def give_set_back(self, descriptors: Any) -> None:
+        self._sets.append(descriptors)
+
+    def _update_template(self) -> Any:
+        """How an array of VkDescriptorBufferInfo fills the bindings."""
+        size = vk.ffi.sizeof("VkDescriptorBufferInfo")
+        entries = [
+            vk.VkDescriptorUpdateTemplateEntry(
+                dstBinding=run.first,
+                descriptorCount=run.count,
+                descriptorType=run.type,
+                offset=run.first * size,
+                stride=size,
+            )
+            for run in self._runs
+        ]
+        create = vk.VkDescriptorUpdateTemplateCreateInfo(
+            pDescriptorUpdateEntries=entries,
+            templateType=vk.VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET,
+            descriptorSetLayout=self._set_layout,
+        )
+        return vk.vkCreateDescriptorUpdateTemplate(self.device.handle, create, None)
+
+    def _add_sets(self) -> None:
+        """Allocates descriptor sets, which live as long as the pipeline."""
+        sizes = [
+            vk.VkDescriptorPoolSize(type=run.type, descriptorCount=_SETS * run.count) for run in self._runs
+        ]
+        pool = vk.vkCreateDescriptorPool(
+            self.device.handle, vk.VkDescriptorPoolCreateInfo(maxSets=_SETS, pPoolSizes=sizes), None
+        )
+        allocate = vk.VkDescriptorSetAllocateInfo(descriptorPool=pool, pSetLayouts=[self._set_layout] * _SETS)
+        allocated = vk.vkAllocateDescriptorSets(self.device.handle, allocate)
+        self._sets += [vk.ffi.new("VkDescriptorSet *", one) for one in allocated]
+
 
 class BoundPipeline:
     """A pipeline and the buffers it works on."""
 
     def __init__(self, pipeline: Pipeline, bindings: Sequence[Binding]) -> None:
         self._pipeline = pipeline
-        device = pipeline.device.handle
-        self._pool = vk.vkCreateDescriptorPool(device, pipeline.pool, None)
-        self._set = vk.vkAllocateDescriptorSets(
-            device,
-            vk.VkDescriptorSetAllocateInfo(
-                descriptorPool=self._pool, descriptorSetCount=1, pSetLayouts=[pipeline.set_layout]
-            ),
-        )[0]
-        ranges = [
-            vk.VkDescriptorBufferInfo(buffer=b.buffer.handle, offset=b.offset, range=b.size) for b in bindings
-        ]
-        writes = [
-            vk.VkWriteDescriptorSet(
-                dstSet=self._set,
-                dstBinding=run.first,
-                descriptorCount=run.count,
-                descriptorType=run.type,
-                pBufferInfo=ranges[run.first : run.first + run.count],
-            )
-            for run in pipeline.runs
-        ]
-        vk.vkUpdateDescriptorSets(device, len(writes), writes, 0, None)
+        self._set = pipeline.take_set()
+        ranges = [(one.buffer.handle, one.offset, one.size) for one in bindings]
+        vk.lib.vkUpdateDescriptorSetWithTemplate(
+            pipeline.device.handle,
+            self._set[0],
+            pipeline.template,
+            vk.ffi.new("VkDescriptorBufferInfo[]", ranges),
+        )
 
     def record(self, commands: Any, groups: tuple[int, int, int]) -> None:
         """Writes a dispatch of that many thread groups into a command buffer."""
-        point = vk.VK_PIPELINE_BIND_POINT_COMPUTE
-        vk.vkCmdBindPipeline(commands, point, self._pipeline.handle)
-        vk.vkCmdBindDescriptorSets(commands, point, self._pipeline.layout, 0, 1, [self._set], 0, None)
-        vk.vkCmdDispatch(commands, *groups)
+        lib, null, point = vk.lib, vk.ffi.NULL, vk.VK_PIPELINE_BIND_POINT_COMPUTE
+        lib.vkCmdBindPipeline(commands, point, self._pipeline.handle)
+        lib.vkCmdBindDescriptorSets(commands, point, self._pipeline.layout, 0, 1, self._set, 0, null)
+        lib.vkCmdDispatch(commands, *groups)
 
     def __enter__(self) -> BoundPipeline:
         return self
@@ -177,4 +208,4 @@ class BoundPipeline:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        vk.vkDestroyDescriptorPool(self._pipeline.device.handle, self._pool, None)
+        self._pipeline.give_set_back(self._set)

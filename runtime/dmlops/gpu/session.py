@@ -11,13 +11,12 @@ until the recording is gone, since a replay reads and writes it again.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Any
-from weakref import finalize
 
 import numpy as np
 
@@ -29,26 +28,29 @@ from ..tensor import TensorDesc
 from ..tensor_rules import check_structure, check_values, is_sound
 from ..value import WRONG_TYPE
 from ..violation import Violation
-from . import by_member, checked_description, prepared, shared_buffers
+from . import by_member, prepared, shared_buffers
 from .commands import barrier, clear
 from .device import Device
 from .errors import Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
+from .pool import Pool, size_class
 from .programs import Program
-from .resources import Binding, BoundPipeline, Buffer
+from .resources import Binding, BoundPipeline
+from .vulkan_api import vk
 from .work import Dispatch
-
-_SMALLEST_CLASS = 256
-_CLASSES_PER_OCTAVE = 4
 
 
 class Array:
     """A tensor in a buffer on the device of a session; `tensor` says how it lies there."""
 
-    def __init__(self, session: Session, memory: _Memory, tensor: TensorDesc) -> None:
+    def __init__(self, session: Session, memory: _Memory, tensor: TensorDesc, reach: int) -> None:
         self.tensor = tensor
         self._session = session
         self._memory = memory
+        self._reach = reach  # bytes of the tensor
+
+    def __del__(self) -> None:
+        self._session._gone.append(self._memory)
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The logical array: what is recorded runs first if it uses the buffer.
@@ -76,16 +78,19 @@ class Recording:
     gone or its session is closed.
     """
 
-    def __init__(self, session: Session, commands: Any) -> None:
+    def __init__(self, session: Session, sealed: _Sealed) -> None:
         self._session = session
-        self._commands = commands
+        self._sealed = sealed
+
+    def __del__(self) -> None:
+        self._session._gone.append(self._sealed)
 
     def replay(self) -> None:
         """Runs the commands again, after all that has been recorded.
 
         Raises ValueError once the session is closed.
         """
-        self._session._replay(self._commands)
+        self._session._replay(self._sealed.commands)
 
 
 class Session:
@@ -99,16 +104,17 @@ class Session:
     def __init__(self, device: Device | str | int | None = None) -> None:
         self._device = Device.open(device)
         self._closed = False
-        self._memories: set[_Memory] = set()
+        shared = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        self._memory = Pool(self._device, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+        self._constants = Pool(self._device, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | shared, shared)
         self._sealed: set[_Sealed] = set()
-        self._free: defaultdict[int, deque[_Memory]] = defaultdict(deque)
-        self._gone: deque[Callable[[], None]] = deque()  # to do for handles and recordings that are gone
+        self._gone: deque[_Memory | _Sealed] = deque()  # of handles and recordings that are gone
         self._pending = _Pending()
 
     @property
     def allocated(self) -> int:
         """The bytes of device memory that arrays and scratch buffers take, those kept for reuse included."""
-        return sum(memory.buffer.size for memory in self._memories)
+        return self._memory.allocated
 
     def array(self, values: np.ndarray[Any, Any], tensor: TensorDesc | None = None) -> Array:
         """Uploads an array; `tensor` is its layout, packed if none is given.
@@ -125,8 +131,8 @@ class Session:
         with self._turn():
             self._device.check_sizes([len(content)])
             memory = self._take(len(content))
-            made = self._handle(memory, tensor)
-            self._device.upload(memory.buffer, content)
+            made = self._handle(memory, tensor, tensor.size_in_bytes)
+            self._device.upload(memory.place.buffer, content, memory.place.offset)
             return made
 
     def run(
@@ -142,9 +148,8 @@ class Session:
         otherwise. Bytes between elements are undefined. An array changed in place has its new contents under
         the handle of the input, too. Beyond that, `desc`, `in_place` and the errors are those of `gpu.run`.
         """
-        checked_description(desc)
-        arrays = checked(desc, inputs, self._bound)
         program = prepared(desc, self._device)
+        arrays = checked(desc, inputs, partial(self._bound, program))
         if not program.compiled:  # every output is absent
             return {}
         given = {name: _entry(arrays, name) for name in program.inputs}
@@ -152,8 +157,11 @@ class Session:
         _check_shared(desc, program, given, shared)
         with self._turn():
             made = self._record(program, given, shared)
-            outputs = program.outputs.items()
-            return by_member(desc, {name: self._handle(made[name], tensor) for name, tensor in outputs})
+            handles = {
+                name: self._handle(made[name], tensor, program.reaches[name])
+                for name, tensor in program.outputs.items()
+            }
+            return by_member(desc, handles)
 
     def submit(self) -> Recording:
         """Runs what has been recorded since the last submission, waits for it, and gives it for replays.
@@ -163,11 +171,10 @@ class Session:
         with self._turn():
             if not self._pending.operators:
                 raise ValueError("nothing has been recorded since the last submission")
-            sealed = _Sealed(self._device, self._pending)
+            sealed = _Sealed(self._device, self._constants, self._pending)
             self._sealed.add(sealed)
             self._pending = _Pending()
-            recording = Recording(self, sealed.commands)
-            finalize(recording, self._gone.append, partial(self._forget, sealed))
+            recording = Recording(self, sealed)
             self._device.start(sealed.commands)
             return recording
 
@@ -179,11 +186,9 @@ class Session:
             self._closed = True
             for sealed in self._sealed:
                 sealed.close()
-            for memory in self._memories:
-                memory.buffer.close()
+            self._memory.close()
+            self._constants.close()
             self._sealed.clear()
-            self._memories.clear()
-            self._free.clear()
             self._gone.clear()
             self._pending = _Pending()
 
@@ -204,7 +209,7 @@ class Session:
                 raise ValueError("the session is closed")
             yield
 
-    def _bound(self, name: str, tensor: TensorDesc, given: Any) -> Array:
+    def _bound(self, program: Program, name: str, tensor: TensorDesc, given: Any) -> Array:
         """The handle of an input, if its buffer can be what the description says."""
         if not is_a(given, Array):
             raise ValueError(
@@ -218,10 +223,10 @@ class Session:
                 f"{name} has elements of {tensor.DataType.name}; "
                 f"the array bound to it has {handle.tensor.DataType.name}"
             )
-        if tensor.size_in_bytes > handle.tensor.size_in_bytes:
+        if program.reaches[name] > handle._reach:
             raise ValueError(
-                f"{name} reaches over {tensor.size_in_bytes} bytes; "
-                f"the array bound to it has {handle.tensor.size_in_bytes}"
+                f"{name} reaches over {program.reaches[name]} bytes; "
+                f"the array bound to it has {handle._reach}"
             )
         return handle
 
@@ -241,7 +246,7 @@ class Session:
             for memory in taken:
                 self._settle(memory)
             raise
-        places = {name: Binding(memories[name].buffer, 0, sizes[name]) for name in sizes}
+        places = {name: memories[name].place.first(size) for name, size in sizes.items()}
         written = {id(memories[name]) for name in sizes if name not in given}
         used = {id(memory) for memory in memories.values()}
         waits = self._pending.waits(used - written, written)
@@ -252,73 +257,51 @@ class Session:
             self._settle(memories[name])
         return memories
 
-    def _handle(self, memory: _Memory, tensor: TensorDesc) -> Array:
-        made = Array(self, memory, tensor)
+    def _handle(self, memory: _Memory, tensor: TensorDesc, reach: int) -> Array:
         memory.handles += 1
-        finalize(made, self._gone.append, partial(self._let_go, memory))
-        return made
+        return Array(self, memory, tensor, reach)
 
-    def _let_go(self, memory: _Memory) -> None:
-        memory.handles -= 1
-        self._settle(memory)
-
-    def _forget(self, sealed: _Sealed) -> None:
-        sealed.close()
-        self._sealed.discard(sealed)
-        for memory in sealed.memories:
-            memory.recordings -= 1
-            self._settle(memory)
+    def _let_go(self) -> None:
+        """Settles what handles and recordings have needed that are gone."""
+        while self._gone:
+            gone = self._gone.popleft()
+            if isinstance(gone, _Memory):
+                gone.handles -= 1
+                self._settle(gone)
+                continue
+            gone.close()
+            self._sealed.discard(gone)
+            for memory in gone.memories:
+                memory.recordings -= 1
+                self._settle(memory)
 
     def _settle(self, memory: _Memory) -> None:
         """Lends out memory that nothing needs any more: to all, or to the recording that it was taken for."""
         if memory.handles:
             return
         if memory.recordings == 0:
-            self._free[memory.buffer.size].append(memory)
+            self._memory.give_back(memory.place)
         elif memory.recordings == 1 and memory.taken_by is self._pending:
-            self._pending.free[memory.buffer.size].append(memory)
+            self._pending.free[memory.place.size].append(memory)
 
     def _take(self, size: int, pending: _Pending | None = None) -> _Memory:
         """Memory of at least `size` bytes that nothing uses but the recording that it is taken for."""
-        while self._gone:
-            self._gone.popleft()()
-        wanted = _size_class(size)
-        pools = [self._free] if pending is None else [pending.free, self._free]
-        for pool in pools:
-            if pool[wanted]:
-                memory = pool[wanted].popleft()
-                break
-        else:
-            memory = self._allocate(wanted)
-        memory.taken_by = pending
-        return memory
-
-    def _allocate(self, size: int) -> _Memory:
-        """New memory; where there is none left, after freeing all that is only kept for reuse."""
-        try:
-            buffer = self._device.buffer(size)
-        except Unsupported:
-            for kept in self._free.values():
-                for memory in kept:
-                    memory.buffer.close()
-                self._memories.difference_update(kept)
-                kept.clear()
-            buffer = self._device.buffer(size)
-        memory = _Memory(buffer)
-        self._memories.add(memory)
-        return memory
+        self._let_go()
+        free = pending.free[size_class(size)] if pending else None
+        return free.popleft() if free else _Memory(self._memory.take(size), pending)
 
     def _read(self, handle: Array) -> np.ndarray[Any, Any]:
         with self._turn():
             self._finish(handle._memory)
-            content = self._device.download(handle._memory.buffer, buffer_size(handle.tensor))
+            place = handle._memory.place
+            content = self._device.download(place.buffer, buffer_size(handle.tensor), place.offset)
         return array_of(handle.tensor, content)
 
     def _write(self, handle: Array, values: Any) -> None:
         content = tensor_bytes("the array", handle.tensor, fitting("the array", handle.tensor, values))
         with self._turn():
             self._finish(handle._memory)
-            self._device.upload(handle._memory.buffer, content)
+            self._device.upload(handle._memory.place.buffer, content, handle._memory.place.offset)
 
     def _replay(self, commands: Any) -> None:
         with self._turn():
@@ -334,12 +317,12 @@ class Session:
 
 @dataclass(eq=False)
 class _Memory:
-    """A buffer, and how many handles and recordings need it."""
+    """A piece of memory, the recording that it was taken for, how many handles and recordings need it."""
 
-    buffer: Buffer
+    place: Binding
+    taken_by: _Pending | None
     handles: int = 0
     recordings: int = 0
-    taken_by: _Pending | None = None
 
 
 @dataclass(frozen=True)
@@ -384,25 +367,28 @@ class _Pending:
 class _Sealed:
     """What a recording holds on the device: a command buffer, bound pipelines and their constants."""
 
-    def __init__(self, device: Device, pending: _Pending) -> None:
+    def __init__(self, device: Device, pool: Pool, pending: _Pending) -> None:
+        """`pool` is of memory that the host can write."""
         self.memories = list(pending.memories.values())
         self._resources = ExitStack()
         try:
-            self.commands = self._prepare(device, pending.operators)
+            self.commands = self._prepare(device, pool, pending.operators)
         except BaseException:
             self.close()
             raise
 
-    def _prepare(self, device: Device, operators: Sequence[_Operator]) -> Any:
+    def _prepare(self, device: Device, pool: Pool, operators: Sequence[_Operator]) -> Any:
         constants = [dispatch.constants for one in operators for _, dispatch in one.program.compiled]
         *offsets, end = device.layout(list(map(len, constants)))
-        content = bytearray(end)
-        for at, data in zip(offsets, constants, strict=True):
-            content[at : at + len(data)] = data
-        buffer = device.buffer(end)
-        self._resources.callback(buffer.close)
-        device.upload(buffer, content)
-        uniforms = (Binding(buffer, at, len(data)) for at, data in zip(offsets, constants, strict=True))
+        piece = pool.take(end)
+        self._resources.callback(pool.give_back, piece)
+        places = [
+            Binding(piece.buffer, piece.offset + at, len(data))
+            for at, data in zip(offsets, constants, strict=True)
+        ]
+        for place, data in zip(places, constants, strict=True):
+            piece.buffer.mapped[place.offset : place.offset + place.size] = data
+        uniforms = iter(places)
 
         def bound(one: _Operator, code: bytes, dispatch: Dispatch) -> BoundPipeline:
             bindings = [*(one.places[name] for name in dispatch.buffers), next(uniforms)]
@@ -433,12 +419,6 @@ class _Sealed:
         self._resources.close()
 
 
-def _size_class(size: int) -> int:
-    """The bytes to allocate for `size`: less than a quarter more, so that few different sizes are kept."""
-    step = max(_SMALLEST_CLASS, (1 << (size - 1).bit_length()) // (2 * _CLASSES_PER_OCTAVE))
-    return -(-size // step) * step
-
-
 def _check_tensor(tensor: TensorDesc) -> None:
     """Raises ValueError for what is no tensor that an operator could read."""
     if not is_a(tensor, TensorDesc) or tensor._state & WRONG_TYPE:
@@ -466,7 +446,7 @@ def _check_shared(
     for output, source in shared.items():
         if output in program.work.cleared:
             raise Unsupported(f"{desc.OPERATOR} starts from an {output} of zeros, so it cannot run in place")
-        if given[source].tensor.size_in_bytes < program.outputs[output].size_in_bytes:
+        if given[source]._reach < program.reaches[output]:
             raise ValueError(f"{output} has more bytes than the array bound to {source}")
         for name, handle in given.items():
             if handle._memory is not given[source]._memory or name == source:

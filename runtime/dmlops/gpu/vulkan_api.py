@@ -1,4 +1,9 @@
-"""The Vulkan bindings, loaded when first needed, or one sentence saying why there are none."""
+"""The Vulkan bindings, loaded when first needed, or one sentence saying why there are none.
+
+The functions of the package look at the type of every argument, and its structs are made of keywords: for a
+call that takes a driver a microsecond, they take ten. So what is called for each operator goes through its
+`vk.lib`, the functions as they are in C, with structs of `vk.ffi`.
+"""
 
 from __future__ import annotations
 
@@ -31,3 +36,9 @@ def _loaded() -> Any:
 
 
 vk: Any = _Bindings()
+
+
+def check(result: int) -> None:
+    """Raises the error of the package for a VkResult of `vk.lib` other than VK_SUCCESS."""
+    if result:
+        raise vk.exception_codes[result]

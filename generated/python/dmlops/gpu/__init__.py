@@ -156,12 +156,14 @@ def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def prepared(desc: Description, device: Device) -> Program:
-    """What a valid description comes to on a device, which remembers it.
+    """What a description comes to on a device, which remembers it: a description of a program is valid.
 
-    Raises Unsupported for what the shaders or the device cannot do.
+    Raises Unsupported for what the shaders or the device cannot do, and the errors of `checked_description`.
     """
-    found = device.programs.get(desc)
+    known = is_a(desc, Description) and not desc._state  # with wrong types it may have no hash
+    found = device.programs.get(desc) if known else None
     if found is None:
+        checked_description(desc)
         found = _program(desc, device)
         device.programs.keep(desc, found)
     return found
@@ -170,7 +172,9 @@ def prepared(desc: Description, device: Device) -> Program:
 def _program(desc: Description, device: Device) -> Program:
     work = planned(desc, device.capabilities)
     inputs, outputs = dict(tensor_names(desc, "input")), dict(tensor_names(desc, "output"))
-    sizes = {name: buffer_size(tensor) for name, tensor in (inputs | outputs).items()} | dict(work.scratch)
+    tensors = inputs | outputs
+    reaches = {name: tensor.size_in_bytes for name, tensor in tensors.items()}
+    sizes = {name: buffer_size(tensor) for name, tensor in tensors.items()} | dict(work.scratch)
     if work.dispatches:
         device.check_sizes(sizes.values())
     compiled: list[tuple[bytes, Dispatch]] = []
@@ -183,7 +187,7 @@ def _program(desc: Description, device: Device) -> Program:
                     f"{device.name} lacks {feature}, which {operator} needs for these data types"
                 )
         compiled.append((code, dispatch))
-    return Program(work, tuple(compiled), inputs, outputs, sizes)
+    return Program(work, tuple(compiled), inputs, outputs, reaches, sizes)
 
 
 @lru_cache(maxsize=512)

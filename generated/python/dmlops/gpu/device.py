@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from threading import RLock
+from time import perf_counter
 from typing import Any
 
 from ..plain import is_a, plain
@@ -23,9 +24,11 @@ from .detection import detected
 from .errors import GpuUnavailable, Unsupported
 from .programs import Program, Programs
 from .resources import Buffer, Bytes, Pipeline
-from .vulkan_api import vk
+from .vulkan_api import check, vk
 
 MOST_RECORDED = 256  # dispatches in calls that are kept
+AWAKE = 1e-3  # seconds; an H200 runs an empty dispatch in 14 us, and a sleeper wakes up after 40 to 50
+_FOREVER = 2**64 - 1  # nanoseconds
 INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
 
 
@@ -75,6 +78,7 @@ class Device:
             None,
         )
         self._commands = self._command_buffer()
+        self._done = vk.ffi.new("VkFence *", vk.vkCreateFence(self.handle, vk.VkFenceCreateInfo(), None))
 
     @classmethod
     def open(cls, selector: Device | str | int | None = None) -> Device:
@@ -124,9 +128,9 @@ class Device:
             self._pipelines[code] = Pipeline(self, code, storage_buffers)
         return self._pipelines[code]
 
-    def buffer(self, size: int) -> Buffer:
-        """A new buffer of `size` bytes in the device's own memory."""
-        return Buffer(self, size, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+    def buffer(self, size: int, *memory: int) -> Buffer:
+        """A new buffer of `size` bytes, in the device's own memory or, as for `Buffer`, in other `memory`."""
+        return Buffer(self, size, *(memory or (vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,)))
 
     def memory_type(self, allowed: int, *wishes: int) -> int:
         """The first memory type of the bit mask `allowed` that has the flags of the first possible wish."""
@@ -163,19 +167,19 @@ class Device:
             self._calls.pop((program, shared)).close()
             self._recorded -= len(program.compiled)
 
-    def upload(self, buffer: Buffer, data: Bytes) -> None:
-        """Writes `data` to the start of a buffer."""
+    def upload(self, buffer: Buffer, data: Bytes, offset: int = 0) -> None:
+        """Writes `data` to a buffer, from `offset` on."""
         with self.lock:
             staging = self.staging("upload", len(data))
             staging.mapped[: len(data)] = data
-            self.submit(lambda commands: copy(commands, staging, buffer, len(data)))
+            self.submit(lambda commands: copy(commands, staging, buffer, len(data), 0, offset))
 
-    def download(self, buffer: Buffer, size: int | None = None) -> bytearray:
-        """The bytes of a buffer, or the first `size` of them."""
-        length = buffer.size if size is None else size
+    def download(self, buffer: Buffer, size: int | None = None, offset: int = 0) -> bytearray:
+        """`size` bytes of a buffer from `offset` on; all from there on, if none are given."""
+        length = buffer.size - offset if size is None else size
         with self.lock:
             staging = self.staging("download", length)
-            self.submit(lambda commands: copy(commands, buffer, staging, length))
+            self.submit(lambda commands: copy(commands, buffer, staging, length, offset))
             return bytearray(staging.mapped[:length])
 
     def submit(self, record: Callable[[Any], None]) -> None:
@@ -194,9 +198,21 @@ class Device:
     def start(self, commands: Any) -> None:
         """Runs a command buffer, and waits until the host can see what it did."""
         with self.lock:
-            submission = vk.VkSubmitInfo(pCommandBuffers=[commands], commandBufferCount=1)
-            vk.vkQueueSubmit(self._queue, 1, [submission], None)
-            vk.vkQueueWaitIdle(self._queue)
+            buffers = vk.ffi.new("VkCommandBuffer *", commands)
+            submission = vk.ffi.new("VkSubmitInfo *")
+            submission.sType = vk.VK_STRUCTURE_TYPE_SUBMIT_INFO
+            submission.commandBufferCount, submission.pCommandBuffers = 1, buffers
+            check(vk.lib.vkQueueSubmit(self._queue, 1, submission, self._done[0]))
+            latest = perf_counter() + AWAKE
+            try:
+                while self._is_running() and perf_counter() < latest:
+                    pass
+            finally:  # also where that was interrupted: the fence is in use
+                check(vk.lib.vkWaitForFences(self.handle, 1, self._done, vk.VK_TRUE, _FOREVER))
+                check(vk.lib.vkResetFences(self.handle, 1, self._done))
+
+    def _is_running(self) -> bool:
+        return bool(vk.lib.vkGetFenceStatus(self.handle, self._done[0]) == vk.VK_NOT_READY)
 
     def forget(self, commands: Any) -> None:
         """Frees a command buffer."""
@@ -221,7 +237,7 @@ class Device:
     def reused(self, use: str, size: int, *memory: int) -> Buffer:
         """The buffer that serves this purpose in every call, at least `size` bytes large.
 
-        It is in the device's own memory, unless `memory` says otherwise, as for `Buffer`.
+        `memory` is as for `buffer`.
         """
         kept = self._buffers.get(use)
         if kept is not None and kept.size >= size:
@@ -230,7 +246,7 @@ class Device:
             self._forget_calls(0)
             del self._buffers[use]
             kept.close()
-        self._buffers[use] = Buffer(self, size, *(memory or (vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,)))
+        self._buffers[use] = self.buffer(size, *memory)
         return self._buffers[use]
 
 
@@ -306,10 +322,12 @@ def _skip_exit_handlers() -> None:
 
 
 def _compute_family(physical: Any, name: str) -> int:
-    for index, family in enumerate(vk.vkGetPhysicalDeviceQueueFamilyProperties(physical)):
-        if family.queueFlags & vk.VK_QUEUE_COMPUTE_BIT:
-            return index
-    raise GpuUnavailable(f"{name} has no queue for compute shaders: use another device.")
+    """Queues for compute shaders, best those without graphics, on which work ends sooner on an H200."""
+    flags = [family.queueFlags for family in vk.vkGetPhysicalDeviceQueueFamilyProperties(physical)]
+    able = [index for index, found in enumerate(flags) if found & vk.VK_QUEUE_COMPUTE_BIT]
+    if not able:
+        raise GpuUnavailable(f"{name} has no queue for compute shaders: use another device.")
+    return min(able, key=lambda index: flags[index] & vk.VK_QUEUE_GRAPHICS_BIT)
 
 
 if hasattr(os, "register_at_fork"):

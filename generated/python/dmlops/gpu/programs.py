@@ -24,14 +24,15 @@ MOST_DISPATCHES = 4096  # remembered: a recurrence has thousands, of some kiloby
 class Program:
     """All that is the same in each call: the work of a description, each dispatch with its byte code.
 
-    `inputs` and `outputs` are the tensors that are there, by the names of their buffers; `sizes` has the
-    bytes of all buffers, scratch included.
+    `inputs` and `outputs` are the tensors that are there, by the names of their buffers, `reaches` the bytes
+    of these; `sizes` has the bytes of all buffers, scratch included.
     """
 
     work: Work
     compiled: tuple[tuple[bytes, Dispatch], ...]
     inputs: Mapping[str, TensorDesc]
     outputs: Mapping[str, TensorDesc]
+    reaches: Mapping[str, int]
     sizes: Mapping[str, int]
 
 

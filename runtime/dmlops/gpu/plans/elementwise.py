@@ -35,7 +35,14 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import MAX_RANK, NO_MEMBER, Numbers, Sizes, Switches, Tensors
-from .tuning import ELEMENTWISE_BITS, ELEMENTWISE_THREADS, ELEMENTWISE_UNROLL, PATCH_HEIGHT, PATCH_WIDTH
+from .tuning import (
+    ELEMENTWISE_BITS,
+    ELEMENTWISE_BUSY,
+    ELEMENTWISE_THREADS,
+    ELEMENTWISE_UNROLL,
+    PATCH_HEIGHT,
+    PATCH_WIDTH,
+)
 from .types import define_tensor
 
 NONE = -1
@@ -175,9 +182,11 @@ def plan_aligned(out: Planning, told: Map) -> None:
         out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
     if other == NONE:
-        unroll = max(1, min(ELEMENTWISE_UNROLL, ELEMENTWISE_BITS // (max(output.bits, 8) * vector)))
-        apart = unroll
         vectors.append(in_steps(inner, vector))
+        unroll = max(1, min(ELEMENTWISE_UNROLL, ELEMENTWISE_BITS // (max(output.bits, 8) * vector)))
+        while unroll > 1 and repeats(vectors) < unroll * ELEMENTWISE_BUSY:
+            unroll //= 2
+        apart = unroll
     else:
         unroll = vector
         apart = 1

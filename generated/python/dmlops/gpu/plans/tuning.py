@@ -14,6 +14,8 @@ ELEMENTWISE_BITS = 256  # NVIDIA H200: 128 at 0.96, 512 at 0.99
 "bits that one thread writes at once"
 ELEMENTWISE_UNROLL = 4  # NVIDIA H200: 1 at 0.88, 2 at 0.96, 8 at 1.00
 "vectors that one thread writes at once, at most"
+ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
+"threads that keep a GPU busy; with fewer, each writes fewer vectors"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
 "blocks of neighbouring threads along both dimensions of a patch"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
