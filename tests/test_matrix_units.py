@@ -144,6 +144,27 @@ def test_which_tiles_are_taken() -> None:
     assert tile(32, 4096, 4096) == (32, 64)
 
 
+def test_tiles_and_parts_of_windows() -> None:
+    def chosen(images: int, channels: int, size: int, filters: int, window: int = 3) -> tuple[int, int, int]:
+        padding = window // 2
+        made = multiplying(
+            convolution(
+                half(images, channels, size, size), half(filters, channels, window, window), bias=False,
+                StartPadding=padding, EndPadding=padding,
+            )
+        )  # fmt: skip
+        tiles = -(-filters // int(made.defines["TILE_ROWS"])) * -(-(images * size * size) // 128)
+        return int(made.defines["TILE_ROWS"]), tiles, made.groups.columns // tiles
+
+    assert chosen(32, 64, 56, 64) == (64, 784, 1)
+    assert chosen(32, 128, 28, 128) == (128, 196, 1)
+    assert chosen(32, 256, 14, 256) == (128, 98, 2)
+    assert chosen(32, 512, 7, 512) == (128, 52, 4)
+    assert chosen(32, 1024, 14, 256, 1) == (128, 98, 2)
+    assert chosen(1, 256, 14, 256) == (64, 8, 8)
+    assert chosen(32, 128, 28, 192) == (64, 588, 1)
+
+
 def test_group_memory_is_what_every_device_with_them_has() -> None:
     """Of the tiles that the planner takes; detection asks for no more."""
     for rows, columns in ((4096, 4096), (1024, 1024), (32, 4096), (16, 4096)):
@@ -221,6 +242,12 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
     monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: tile)
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
+
+
+@pytest.mark.parametrize("name", [name for name in WINDOWS if "parts" not in name])
+def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: UnitTile(128, 128, 32, 64, 32, 1))
+    check(device, WINDOWS[name])
 
 
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:

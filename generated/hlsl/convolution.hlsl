@@ -132,7 +132,9 @@ typedef uint4 ScratchBuffer;
 typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
 typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#if ORDERED
+#if PASS == 3
+typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
+#elif ORDERED
 typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
@@ -1813,9 +1815,10 @@ uint PartOf(uint part, uint number, uint y, uint x)
 }
 
 #if PASS == 3
-// The last pass: a thread adds up the parts of one sum, in order
+// The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
+    item *= OUTPUT_VECTOR;
     if (item >= matrices * matrixRows * matrixColumns)
         return;
     const uint column = item % matrixColumns;
@@ -1824,10 +1827,18 @@ void AddParts(uint item)
     const List at = PlaceOf(number, above - number * matrixRows, column);
     if (!IsThere(at))
         return;
-    float total = 0;
+    vector<float, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        total += asfloat(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
-    StoreOutput(OffsetOf(at), Finished(at, total));
+        totals += asfloat(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+#if OUTPUT_VECTOR > 1
+    OutputBuffer elements;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, above - number * matrixRows, column + e), totals[e]);
+    outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
+#else
+    StoreOutput(OffsetOf(at), Finished(at, totals[0]));
+#endif
 }
 #endif
 

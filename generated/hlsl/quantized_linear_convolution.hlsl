@@ -1194,19 +1194,20 @@ uint PartOf(uint part, uint number, uint y, uint x)
 }
 
 #if PASS == 2
-// The last pass: a thread adds up the parts of one sum, in order
+// The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
+    item *= OUTPUT_VECTOR;
     if (item >= matrices * matrixRows * matrixColumns)
         return;
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
     const uint number = above / matrixRows;
     const List at = PlaceOf(number, above - number * matrixRows, column);
-    int total = 0;
+    vector<int, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        total += asint(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
-    StoreOutput(OffsetOf(at), Finished(at, total));
+        totals += asint(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+    StoreOutput(OffsetOf(at), Finished(at, totals[0]));
 }
 #endif
 

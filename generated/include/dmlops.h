@@ -24418,6 +24418,7 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
+DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -27786,64 +27787,80 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
 /* The tile that suits the matrices: as large as leaves enough of them. */
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found) {
-    if (found->column_axis == -1) {
+    if ((found->column_axis == -1) && dmlops_plan_is_tall(planning, found)) {
         dmlops_plan_UnitTile made_1;
-        made_1.rows = 64;
+        made_1.rows = 128;
         made_1.columns = 128;
         made_1.depth = 32;
-        made_1.wave_rows = 32;
+        made_1.wave_rows = 64;
         made_1.wave_columns = 32;
         made_1.ahead = 1;
         return made_1;
     }
-    if (found->rows <= 16) {
+    if (found->column_axis == -1) {
         dmlops_plan_UnitTile made_2;
-        made_2.rows = 16;
-        made_2.columns = 64;
-        made_2.depth = 64;
-        made_2.wave_rows = 16;
-        made_2.wave_columns = 16;
-        made_2.ahead = 2;
+        made_2.rows = 64;
+        made_2.columns = 128;
+        made_2.depth = 32;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 32;
+        made_2.ahead = 1;
         return made_2;
     }
-    if (found->rows <= 32) {
+    if (found->rows <= 16) {
         dmlops_plan_UnitTile made_3;
-        made_3.rows = 32;
+        made_3.rows = 16;
         made_3.columns = 64;
         made_3.depth = 64;
-        made_3.wave_rows = 32;
+        made_3.wave_rows = 16;
         made_3.wave_columns = 16;
         made_3.ahead = 2;
         return made_3;
     }
-    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
+    if (found->rows <= 32) {
         dmlops_plan_UnitTile made_4;
-        made_4.rows = 64;
-        made_4.columns = 128;
+        made_4.rows = 32;
+        made_4.columns = 64;
         made_4.depth = 64;
         made_4.wave_rows = 32;
-        made_4.wave_columns = 32;
+        made_4.wave_columns = 16;
         made_4.ahead = 2;
         return made_4;
     }
-    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
         dmlops_plan_UnitTile made_5;
-        made_5.rows = 128;
+        made_5.rows = 64;
         made_5.columns = 128;
-        made_5.depth = 32;
-        made_5.wave_rows = 64;
+        made_5.depth = 64;
+        made_5.wave_rows = 32;
         made_5.wave_columns = 32;
-        made_5.ahead = 1;
+        made_5.ahead = 2;
         return made_5;
     }
-    dmlops_plan_UnitTile made_6;
-    made_6.rows = 128;
-    made_6.columns = 256;
-    made_6.depth = 32;
-    made_6.wave_rows = 32;
-    made_6.wave_columns = 64;
-    made_6.ahead = 1;
-    return made_6;
+    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+        dmlops_plan_UnitTile made_6;
+        made_6.rows = 128;
+        made_6.columns = 128;
+        made_6.depth = 32;
+        made_6.wave_rows = 64;
+        made_6.wave_columns = 32;
+        made_6.ahead = 1;
+        return made_6;
+    }
+    dmlops_plan_UnitTile made_7;
+    made_7.rows = 128;
+    made_7.columns = 256;
+    made_7.depth = 32;
+    made_7.wave_rows = 32;
+    made_7.wave_columns = 64;
+    made_7.ahead = 1;
+    return made_7;
+}
+
+/* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
+DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
+        found, 128, 128) >= 32);
 }
 
 /* How many tiles of that size there are. */
@@ -27864,8 +27881,9 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
     int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
     int64_t parts = 1;
     if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, enough, groups),
-            dmlops_divide(found->depth, 64)), 8), 1);
+        int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
+            groups);
+        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
     }
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), tile->depth), 1), tile->depth);
@@ -28022,20 +28040,24 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "AHEAD", tile->ahead);
 }
 
-/* Pass `number`, in which each thread has a word of its own; one that adds up parts waits for them. */
+/* Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for the parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
     split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, 256, 1);
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    int is_last = number == dmlops_add(contracted.number, 1);
+    int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
+        contracted.output, told->tensors.count)]) : 1;
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_divide(threads, vector), 256, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", vector);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
         window, known, &groups);
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
+    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 /* The bits of an element that make it nonzero: all, of a float all but the sign. */

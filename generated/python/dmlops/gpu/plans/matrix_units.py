@@ -42,6 +42,7 @@ from .tuning import (
     UNITS_MOST_PARTS,
     UNITS_PART,
     UNITS_SHORT,
+    UNITS_TALL,
 )
 
 WAVE = 32  # threads
@@ -104,6 +105,8 @@ def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
 
 def unit_tile_for(found: Matrices) -> UnitTile:
     """The tile that suits the matrices: as large as leaves enough of them."""
+    if found.column_axis == NONE and is_tall(found):
+        return UnitTile(128, 128, 32, 64, 32, 1)
     if found.column_axis == NONE:
         return UnitTile(64, 128, 32, 32, 32, 1)
     if found.rows <= 16:
@@ -115,6 +118,11 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     if found.depth <= UNITS_SHORT or tiles_of(found, 128, 256) < UNITS_GROUPS:
         return UnitTile(128, 128, 32, 64, 32, 1)
     return UnitTile(128, 256, 32, 32, 64, 1)
+
+
+def is_tall(found: Matrices) -> bool:
+    """Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles."""
+    return ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= UNITS_TALL
 
 
 def tiles_of(found: Matrices, rows: int, columns: int) -> int:
@@ -131,7 +139,9 @@ def unit_split(found: Matrices, tile: UnitTile) -> Split:
     enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
     parts = 1
     if found.columns % 4 == 0 and groups < enough:
-        parts = max(min(ceil_div(enough, groups), found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
+        # Of tall tiles one too many would wait for all others.
+        wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
+        parts = max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), tile.depth), 1) * tile.depth
     return Split(down, across, max(ceil_div(found.depth, products), 1), products)
 
@@ -250,12 +260,16 @@ def dispatch_single(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, in which each thread has a word of its own; one that adds up parts waits for them."""
-    groups = grid(out, threads, SINGLE_THREADS, 1)
+    """Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for
+    the parts."""
+    contracted = shader.contracted
+    is_last = number == contracted.number + 1
+    vector = stored_at_once(found, told.tensors[contracted.output]) if is_last else 1
+    groups = grid(out, threads // vector, SINGLE_THREADS, 1)
     out.define("PASS", number)
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
-    out.define("OUTPUT_VECTOR", 1)
+    out.define("OUTPUT_VECTOR", vector)
     params = contraction_params(told, shader, found, first, split, window, known, groups)
-    out.dispatch(params, groups, number == shader.contracted.number + 1)
+    out.dispatch(params, groups, is_last)

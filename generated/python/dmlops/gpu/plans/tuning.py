@@ -116,6 +116,8 @@ UNITS_PART = 64  # not measured
 "products in a part of a sum, at least"
 UNITS_MOST_PARTS = 8  # not measured
 "parts of a sum, at most"
+UNITS_TALL = 32  # not measured
+"tiles of 128 rows of a convolution, at least; with fewer, there are smaller ones"
 UNITS_SHORT = 128  # not measured
 "products of sums that are over before large tiles pay"
 
