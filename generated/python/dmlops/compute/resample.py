@@ -134,7 +134,13 @@ def define(e: Evaluation) -> None:
     e.known = {
         "scales": lambda: desc.Scales,
         "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
         "dims": lambda: dims(),
+        "told.separable.rank": lambda: desc.ScaleCount,
+        "told.separable.applies": lambda: (
+            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if not desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+        ),
     }
 
 
@@ -150,6 +156,13 @@ SHADER = Shader(
         Pass(('Place',), ()),
         Pass(('OutputTensor',), ('Place',)),
     ),
+    forms={
+        "separable": (
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+        ),
+    },
+    planner="separable",
     lists=(
         ("floats", "scales", "SCALES"),
     ),
@@ -157,6 +170,7 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
+        ("int", "number"),
     ),
     bounds=(
         ("dims", "DIMS"),

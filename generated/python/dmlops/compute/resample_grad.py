@@ -162,7 +162,13 @@ def define(e: Evaluation) -> None:
         "outputPixelOffsets": lambda: desc.OutputPixelOffsets,
         "inputPixelOffsets": lambda: desc.InputPixelOffsets,
         "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
         "dims": lambda: dims(),
+        "told.separable.rank": lambda: desc.DimensionCount,
+        "told.separable.applies": lambda: (
+            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if not desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+        ),
     }
 
 
@@ -178,6 +184,13 @@ SHADER = Shader(
         Pass(('Place',), ()),
         Pass(('OutputGradientTensor',), ('Place',)),
     ),
+    forms={
+        "separable": (
+            {"number": 2, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
+            {"number": 3, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
+        ),
+    },
+    planner="separable",
     lists=(
         ("floats", "scales", "SCALES"),
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
@@ -187,6 +200,7 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
+        ("int", "number"),
     ),
     bounds=(
         ("dims", "DIMS"),

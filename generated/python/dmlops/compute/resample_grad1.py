@@ -171,7 +171,13 @@ def define(e: Evaluation) -> None:
         "inputPixelOffsets": lambda: desc.InputPixelOffsets,
         "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
         "isDecreasing": lambda: desc.RoundingDirection == enums.AxisDirection.DECREASING,
+        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
         "dims": lambda: dims(),
+        "told.separable.rank": lambda: desc.DimensionCount,
+        "told.separable.applies": lambda: (
+            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if not desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+        ),
     }
 
 
@@ -187,6 +193,13 @@ SHADER = Shader(
         Pass(('Place',), ()),
         Pass(('OutputGradientTensor',), ('Place',)),
     ),
+    forms={
+        "separable": (
+            {"number": 2, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
+            {"number": 3, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
+        ),
+    },
+    planner="separable",
     lists=(
         ("floats", "scales", "SCALES"),
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
@@ -197,6 +210,7 @@ SHADER = Shader(
     scalars=(
         ("int", "isLinear"),
         ("int", "isDecreasing"),
+        ("int", "number"),
     ),
     bounds=(
         ("dims", "DIMS"),

@@ -1,0 +1,175 @@
+"""Taps along each axis, passes of definitions: outputs whose elements are made of a box of elements.
+
+A group of threads works out a tile of the last two dimensions, for several coordinates of the others (planes).
+It begins with tables of the taps of all rows, columns and planes that it has.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .definition import (
+    MAX_COUNT,
+    Definition,
+    DefinitionShader,
+    Lists,
+    SeparablePass,
+    plan_definition,
+    space_of,
+    tell_known,
+)
+from .loops import (
+    Dimensions,
+    Loop,
+    Words,
+    ceil_div,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+    times,
+    vector_width,
+)
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, NONE, Tensor
+from .tuning import SEPARABLE_GROUPS, SEPARABLE_TABLE, SEPARABLE_THREADS
+
+COLUMNS = 4
+"""Neighbouring elements of a thread, as many as shaders have."""
+
+
+class SeparableParams(NamedTuple):
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the output"
+    lists: Lists
+    "which fill two vectors each"
+    activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not lie in two vectors"
+    tilesAcross: int
+    "of a plane"
+    tilesDown: int
+    planeCount: int
+    groupColumns: int
+    "thread groups along x"
+    scalars: Words
+
+
+class SeparableTile(NamedTuple):
+    """What a group works out: threads side by side, of `COLUMNS` elements each, rows, and planes, of which a
+    thread has `at_once` under way; and the taps along an axis for which there is room in tables."""
+
+    across: int
+    rows: int
+    planes: int
+    at_once: int
+    taps: int
+
+
+def power_above(number: int, limit: int) -> int:
+    """The least power of 2 that is no less, or the limit, which is one, if that is less."""
+    power = 1
+    while power < number and power < limit:
+        power = 2 * power
+    return power
+
+
+def usual_taps(tensor: Tensor, output: Tensor) -> int:
+    """How many taps most elements have along an axis where what is read is weighted by its distance."""
+    ratio = 1
+    for size, of in zip(tensor.sizes, output.sizes, strict=True):
+        ratio = max(ratio, ceil_div(size, of))
+    return power_above(2 * ratio + 2, 64)
+
+
+def threads_across(vectors: int) -> int:
+    """Threads side by side: as many as suit a row of so many, and leave few of them idle."""
+    across = power_above(vectors, 32)
+    while across > 8 and 8 * across * ceil_div(vectors, across) > 9 * vectors:
+        across = across // 2
+    return across
+
+
+def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
+    """A tile that suits the sizes of the output, with as many planes as leave enough groups."""
+    rank = len(output.sizes)
+    height = output.sizes[rank - 2] if rank > 1 else 1
+    across = threads_across(ceil_div(output.sizes[rank - 1], COLUMNS))
+    rows = power_above(height, SEPARABLE_THREADS // across)
+    planes = element_count(output.sizes) // (output.sizes[rank - 1] * height)
+    tiles = times(ceil_div(output.sizes[rank - 1], COLUMNS * across), ceil_div(height, rows))
+    at_once = 3 if planes == 3 else power_above(planes, 4)
+    while at_once > 1 and times(tiles, ceil_div(planes, at_once)) < SEPARABLE_GROUPS:
+        at_once = at_once // 2
+    each = at_once
+    while each < 4 * at_once and times(tiles, ceil_div(planes, 2 * each)) >= 4 * SEPARABLE_GROUPS:
+        each = 2 * each
+    taps = usual_taps(tensor, output) if one.is_sum else 1
+    entries = COLUMNS * across + rows + max(rank - 2, 0) * each
+    while taps > 1 and entries * (taps + 2) > SEPARABLE_TABLE:
+        taps = taps // 2
+    return SeparableTile(across, rows, each, at_once, taps)
+
+
+def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
+    """The pass that applies, by its place, or NONE."""
+    for place, one in enumerate(shader.separable):
+        rank = told.separable.rank
+        is_whole = rank == len(told.tensors[one.output].sizes) and rank == len(told.tensors[one.tensor].sizes)
+        if told.separable.applies[place] == 1 and is_whole:
+            return place
+    return NONE
+
+
+def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """One dispatch; the passes of the definition where none of taps applies."""
+    place = way_that_applies(told, shader)
+    if place == NONE:
+        plan_definition(out, told, shader)
+        return
+    one = shader.separable[place]
+    tensor, output = told.tensors[one.tensor], told.tensors[one.output]
+    whole = element_count(output.sizes)
+    if whole >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
+    out.begin()
+    for bound in told.tensors:
+        if bound.is_present:
+            check_span(out, bound)
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    if len(shader.kept) > 0:
+        out.write(out.scratch(8))
+
+    rank = len(output.sizes)
+    height = output.sizes[rank - 2] if rank > 1 else 1
+    planes = whole // (output.sizes[rank - 1] * height)
+    tile = separable_tile(one, tensor, output)
+    across = ceil_div(output.sizes[rank - 1], COLUMNS * tile.across)
+    down = ceil_div(height, tile.rows)
+    in_group = tile.across * tile.rows
+    groups = times(times(across, down), ceil_div(planes, tile.planes))
+    grid_ = grid(out, times(groups, in_group), in_group, 1)
+    out.define("PASS", one.number)
+    out.define("NUM_THREADS", in_group)
+    out.define("RANK", rank)
+    out.define("ACROSS", tile.across)
+    out.define("GROUP_PLANES", tile.planes)
+    out.define("PLANES", tile.at_once)
+    out.define("TAPS", tile.taps)
+    strides: Words = [stride for d, stride in enumerate(output.strides) if d < rank - 1 and output.sizes[d] > 1]
+    out.define(
+        "OUTPUT_VECTOR", vector_width(output.bits, output.sizes[rank - 1], output.strides[rank - 1], strides)
+    )
+    params = SeparableParams(
+        dimensions([Loop(size, []) for size in output.sizes]),
+        known.lists,
+        known.activations,
+        told.elements,
+        across,
+        down,
+        planes,
+        grid_.columns,
+        known.scalars,
+    )
+    out.dispatch(params, grid_, False)
