@@ -16,7 +16,9 @@
 //              2 OutputTensor, a sum over a box of InputTensor, by tables for each axis
 //              3 OutputTensor, moved from InputTensor, by tables for each axis
 // In passes from 2 on only, where each group has a tile of the last two dimensions, and planes of the others:
-//   ACROSS     threads side by side; each has four neighbouring elements of a row
+//   ACROSS     threads side by side; each has four elements of a row
+//   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that threads read side by side
+//   TILE_ROWS  rows of a group
 //   GROUP_PLANES  planes of a group
 //   PLANES     of these, how many a thread has under way
 //   TAPS       taps of an element along one axis for which tables have room
@@ -670,11 +672,11 @@ precise REAL_VALUE OutputOffset(int d)
     return (REAL_VALUE)-0.5f;
 }
 
-precise REAL_VALUE Chosen(List at)
+precise REAL_VALUE Chosen(int d, int o)
 {
-    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)), (REAL_VALUE)0.0f))
+    if (!Equal(((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0), (REAL_VALUE)0.0f))
     {
-        return Divide((Convert(Entry(at, 1), (REAL_VALUE)0) - OutputOffset(Entry(at, 0))), (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)));
+        return Divide((Convert(o, (REAL_VALUE)0) - OutputOffset(d)), ((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -682,6 +684,11 @@ precise REAL_VALUE Chosen(List at)
 precise REAL_VALUE InputOffset(int d)
 {
     return (REAL_VALUE)0.5f;
+}
+
+precise REAL_VALUE Place(int d, int o)
+{
+    return ((Chosen(d, o)) - InputOffset(d));
 }
 
 int Size(int d)
@@ -822,16 +829,17 @@ INPUT_VALUE Chosen2(List at)
 
 precise REAL_VALUE Chosen4(int d, int i)
 {
-    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d), (REAL_VALUE)0.0f))
+    if (!Equal(((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0), (REAL_VALUE)0.0f))
     {
-        return Divide((Convert(max(min((int)i, (int)number), (int)0), (REAL_VALUE)0) - (REAL_VALUE)-0.5f), (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d));
+        return Divide((Convert(max(min((int)i, (int)number), (int)0), (REAL_VALUE)0) - (REAL_VALUE)-0.5f), ((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
     }
     return (REAL_VALUE)0.0f;
 }
 
 #if PASS >= 2
 static const uint COLUMNS = 4;  // of a thread
-static const uint TILE_COLUMNS = ACROSS * COLUMNS, TILE_ROWS = NUM_THREADS / ACROSS;
+static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // from a thread to the next
+static const uint TILE_COLUMNS = ACROSS * COLUMNS;
 static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions of planes
 static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: columns, rows, planes
 
@@ -851,14 +859,14 @@ precise float PlaceOfResult(int d, int i)
 // Where taps of index i along dimension d are
 void Box(int d, int i, float placeOfResult, out int first, out int last)
 {
-    first = (max(min(Convert(Floor((Max(Min(placeOfResult, (Convert((Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) - (REAL_VALUE)1.0f)), (int)0), (int)(Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d) - 1) - 1), (int)0 - 1) + 1);
-    last = max(min(Convert(Ceil((Max(Min(placeOfResult, (Convert((Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) + (REAL_VALUE)1.0f)), (int)0), (int)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d)), (int)1);
+    first = (max(min(Convert(Floor((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) - (REAL_VALUE)1.0f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1) - 1), (int)0 - 1) + 1);
+    last = max(min(Convert(Ceil((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) + (REAL_VALUE)1.0f)), (int)0), (int)((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0)), (int)1);
 }
 
 // Whether one of them takes part, and with what weight
 bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
 {
-    weight = Max(((REAL_VALUE)1.0f - Abs((Convert(p, (REAL_VALUE)0) - Max(Min(placeOfResult, (Convert((Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f))))), (REAL_VALUE)0.0f);
+    weight = Max(((REAL_VALUE)1.0f - Abs((Convert(p, (REAL_VALUE)0) - Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f))))), (REAL_VALUE)0.0f);
     return true;
 }
 
@@ -922,7 +930,7 @@ precise float PlaceOfResult(int d, int i)
 void TabulateEntry(uint n, int d, int i)
 {
     const float placeOfResult = PlaceOfResult(d, i);
-    const int first = clamp(max(min(Convert(Ceil((placeOfResult - (REAL_VALUE)0.5f)), (int)0), (int)(Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d) - 1)), (int)0), 0, inputSizes[d / 4][d % 4] - 1);
+    const int first = clamp(max(min(Convert(Ceil((placeOfResult - (REAL_VALUE)0.5f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1)), (int)0), 0, inputSizes[d / 4][d % 4] - 1);
     tapsFirst[n] = (uint)first * (uint)inputStrides[d / 4][d % 4];
 }
 
@@ -933,25 +941,26 @@ OUTPUT_VALUE Made(INPUT_VALUE stored)
 }
 #endif
 
-// Neighbouring elements of a row, of which the last ones may be beyond its end
+// The elements of a thread, of which the last ones may be beyond the end of the row
 void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
 {
     const uint stride = (uint)outputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
     [unroll]
     for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
     {
-        if (column + j < sizes[RANK - 1].size)
+        const uint x = column + j * COLUMN_STEP;
+        if (x < sizes[RANK - 1].size)
         {
 #if OUTPUT_VECTOR == 1
-            StoreOutput(place + (column + j) * stride, values[j]);
+            StoreOutput(place + x * stride, values[j]);
 #elif OUTPUT_BITS < 16
-            outputTensor[(place + column) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8 | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
+            outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8 | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
 #else
             OutputBuffer some;
             [unroll]
             for (uint k = 0; k < OUTPUT_VECTOR; k++)
                 some[k] = (OUTPUT_STORED)values[j + k];
-            outputTensor[(place + column + j) / OUTPUT_VECTOR] = some;
+            outputTensor[(place + x) / OUTPUT_VECTOR] = some;
 #endif
         }
     }
@@ -1019,15 +1028,15 @@ bool IsInside(uint row, uint column)
 #endif
 }
 
-// The tables of a tile. Neighbouring columns of a thread lie apart, so that threads read side by side; what the tile has
-// beyond the output is as its last column, row or plane.
+// The tables of a tile: of each thread's first column, each one's second, and so on, then of rows and planes. What the
+// tile has beyond the output is as its last column, row or plane.
 void Tabulate(Tile tile, uint thread)
 {
     [loop]
     for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
     {
         int d = RANK - 1;
-        uint i = tile.column + n % ACROSS * COLUMNS + n / ACROSS;
+        uint i = tile.column + n % ACROSS * THREAD_STEP + n / ACROSS * COLUMN_STEP;
         if (n >= TILE_COLUMNS + TILE_ROWS)
         {
             const uint number = n - TILE_COLUMNS - TILE_ROWS;
@@ -1136,7 +1145,7 @@ void SumEachAlone(uint plane, uint row, uint column)
     [loop]
     for (uint j = 0; j < COLUMNS; j++)
     {
-        at.entries[RANK - 1] = (int)min(column + j, sizes[RANK - 1].size - 1);
+        at.entries[RANK - 1] = (int)min(column + j * COLUMN_STEP, sizes[RANK - 1].size - 1);
         float totals[TOTALS];
         SumAlone(at, totals);
         values[j] = Made(totals);
@@ -1150,10 +1159,7 @@ void WorkOutTile(uint group, uint thread)
     if (tile.plane >= planeCount)
         return;
     Tabulate(tile, thread);
-    const uint column = tile.column + thread % ACROSS * COLUMNS, row = tile.row + thread / ACROSS;
-    if (!IsInside(row, column))
-        return;
-
+    const uint column = tile.column + thread % ACROSS * THREAD_STEP;
     uint p, j, t;
     uint columnFirst[COLUMNS], columnTaps[COLUMNS], most = 0;
     [unroll]
@@ -1164,97 +1170,102 @@ void WorkOutTile(uint group, uint thread)
         most = max(most, columnTaps[j]);
     }
     const uint step = (uint)inputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
-    const uint rowEntry = TILE_COLUMNS + thread / ACROSS;
-#if RANK > 1
-    const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry];
-    const uint rowStep = (uint)inputStrides[(RANK - 2) / 4][(RANK - 2) % 4];
-#else
-    const uint rowFirst = 0, rowTaps = 1, rowStep = 0;
-#endif
 
     [loop]
-    for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
     {
-        uint longest = max(most, rowTaps), mostOuter = 0;
-        [unroll]
-        for (p = 0; p < PLANES; p++)
-            mostOuter = max(mostOuter, OuterTaps(plane + p, longest));
-        if (longest > TAPS)
-        {
-            [loop]
-            for (p = 0; p < PLANES && tile.plane + plane + p < planeCount; p++)
-                SumEachAlone(tile.plane + plane + p, row, column);
-            continue;
-        }
-        float totals[PLANES][COLUMNS][TOTALS];
-        [unroll]
-        for (p = 0; p < PLANES; p++)
-            [unroll]
-            for (j = 0; j < COLUMNS; j++)
-                [unroll]
-                for (t = 0; t < TOTALS; t++)
-                    totals[p][j][t] = 0;
+        const uint row = tile.row + down;
+        const uint rowEntry = TILE_COLUMNS + down;
+#if RANK > 1
+        const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry];
+        const uint rowStep = (uint)inputStrides[(RANK - 2) / 4][(RANK - 2) % 4];
+#else
+        const uint rowFirst = 0, rowTaps = 1, rowStep = 0;
+#endif
         [loop]
-        for (uint outer = 0; outer < mostOuter; outer++)
+        for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
         {
-            uint place[PLANES];
-            float weight[PLANES];
-            bool takes[PLANES];
+            uint longest = max(most, rowTaps), mostOuter = 0;
             [unroll]
             for (p = 0; p < PLANES; p++)
-                takes[p] = OuterTap(plane + p, outer, place[p], weight[p]);
-            [loop]
-            for (uint y = 0; y < rowTaps; y++)
+                mostOuter = max(mostOuter, OuterTaps(plane + p, longest));
+            if (longest > TAPS)
             {
-#if RANK > 1
-                const uint rowBits = tapsWeights[y * ENTRIES + rowEntry];
-                const float rowWeight = asfloat(rowBits);
-#else
-                const float rowWeight = 1;
-#endif
-                const uint rowPlace = rowFirst + y * rowStep;
                 [loop]
-                for (uint x = 0; x < most; x++)
+                for (p = 0; p < PLANES && tile.plane + plane + p < planeCount; p++)
+                    SumEachAlone(tile.plane + plane + p, row, column);
+                continue;
+            }
+            float totals[PLANES][COLUMNS][TOTALS];
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    [unroll]
+                    for (t = 0; t < TOTALS; t++)
+                        totals[p][j][t] = 0;
+            [loop]
+            for (uint outer = 0; outer < mostOuter; outer++)
+            {
+                uint place[PLANES];
+                float weight[PLANES];
+                bool takes[PLANES];
+                [unroll]
+                for (p = 0; p < PLANES; p++)
+                    takes[p] = OuterTap(plane + p, outer, place[p], weight[p]);
+                [loop]
+                for (uint y = 0; y < rowTaps; y++)
                 {
-                    uint places[COLUMNS];
-                    uint bits[COLUMNS];
-                    INPUT_VALUE loaded[PLANES][COLUMNS];
-                    [unroll]
-                    for (j = 0; j < COLUMNS; j++)
+#if RANK > 1
+                    const uint rowBits = tapsWeights[y * ENTRIES + rowEntry];
+                    const float rowWeight = asfloat(rowBits);
+#else
+                    const float rowWeight = 1;
+#endif
+                    const uint rowPlace = rowFirst + y * rowStep;
+                    [loop]
+                    for (uint x = 0; x < most; x++)
                     {
-                        const uint tap = min(x, max(columnTaps[j], 1) - 1);  // one that is there, whether it takes part or not
-                        places[j] = rowPlace + columnFirst[j] + tap * step;
-                        bits[j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
-                    }
-                    [unroll]
-                    for (p = 0; p < PLANES; p++)
-                        [unroll]
-                        for (j = 0; j < COLUMNS; j++)
-                            loaded[p][j] = LoadInput(place[p] + places[j]);
-                    [unroll]
-                    for (p = 0; p < PLANES; p++)
-                    {
+                        uint places[COLUMNS];
+                        uint bits[COLUMNS];
+                        INPUT_VALUE loaded[PLANES][COLUMNS];
                         [unroll]
                         for (j = 0; j < COLUMNS; j++)
                         {
-                            float with[TOTALS] = totals[p][j];
-                            AddTap(with, weight[p] * rowWeight * asfloat(bits[j]), loaded[p][j]);
-                            if (takes[p] && x < columnTaps[j])
-                                totals[p][j] = with;
+                            const uint tap = min(x, max(columnTaps[j], 1) - 1);  // one that is there, whether it takes part or not
+                            places[j] = rowPlace + columnFirst[j] + tap * step;
+                            bits[j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
+                        }
+                        [unroll]
+                        for (p = 0; p < PLANES; p++)
+                            [unroll]
+                            for (j = 0; j < COLUMNS; j++)
+                                loaded[p][j] = LoadInput(place[p] + places[j]);
+                        [unroll]
+                        for (p = 0; p < PLANES; p++)
+                        {
+                            [unroll]
+                            for (j = 0; j < COLUMNS; j++)
+                            {
+                                float with[TOTALS] = totals[p][j];
+                                AddTap(with, weight[p] * rowWeight * asfloat(bits[j]), loaded[p][j]);
+                                if (takes[p] && x < columnTaps[j])
+                                    totals[p][j] = with;
+                            }
                         }
                     }
                 }
             }
-        }
-        [unroll]
-        for (p = 0; p < PLANES; p++)
-        {
-            OUTPUT_VALUE values[COLUMNS];
             [unroll]
-            for (j = 0; j < COLUMNS; j++)
-                values[j] = Made(totals[p][j]);
-            if (tile.plane + plane + p < planeCount)
-                StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
+            for (p = 0; p < PLANES; p++)
+            {
+                OUTPUT_VALUE values[COLUMNS];
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    values[j] = Made(totals[p][j]);
+                if (tile.plane + plane + p < planeCount)
+                    StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
+            }
         }
     }
 }
@@ -1267,44 +1278,46 @@ void WorkOutTile(uint group, uint thread)
     if (tile.plane >= planeCount)
         return;
     Tabulate(tile, thread);
-    const uint column = tile.column + thread % ACROSS * COLUMNS, row = tile.row + thread / ACROSS;
-    if (!IsInside(row, column))
-        return;
-
+    const uint column = tile.column + thread % ACROSS * THREAD_STEP;
     uint p, j;
     uint places[COLUMNS];
     [unroll]
     for (j = 0; j < COLUMNS; j++)
-    {
         places[j] = tapsFirst[j * ACROSS + thread % ACROSS];
-#if RANK > 1
-        places[j] += tapsFirst[TILE_COLUMNS + thread / ACROSS];
-#endif
-    }
     [loop]
-    for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
     {
-        INPUT_VALUE loaded[PLANES][COLUMNS];
-        [unroll]
-        for (p = 0; p < PLANES; p++)
+        const uint row = tile.row + down;
+#if RANK > 1
+        const uint rowFirst = tapsFirst[TILE_COLUMNS + down];
+#else
+        const uint rowFirst = 0;
+#endif
+        [loop]
+        for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
         {
-            uint begin = 0;
+            INPUT_VALUE loaded[PLANES][COLUMNS];
             [unroll]
-            for (int d = 0; d < (int)OUTER; d++)
-                begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p];
+            for (p = 0; p < PLANES; p++)
+            {
+                uint begin = rowFirst;
+                [unroll]
+                for (int d = 0; d < (int)OUTER; d++)
+                    begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p];
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    loaded[p][j] = LoadInput(begin + places[j]);
+            }
             [unroll]
-            for (j = 0; j < COLUMNS; j++)
-                loaded[p][j] = LoadInput(begin + places[j]);
-        }
-        [unroll]
-        for (p = 0; p < PLANES; p++)
-        {
-            OUTPUT_VALUE values[COLUMNS];
-            [unroll]
-            for (j = 0; j < COLUMNS; j++)
-                values[j] = Made(loaded[p][j]);
-            if (tile.plane + plane + p < planeCount)
-                StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
+            for (p = 0; p < PLANES; p++)
+            {
+                OUTPUT_VALUE values[COLUMNS];
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    values[j] = Made(loaded[p][j]);
+                if (tile.plane + plane + p < planeCount)
+                    StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
+            }
         }
     }
 }
@@ -1338,7 +1351,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Place
-    WriteKeptPlace(first + item, ((Chosen(at)) - InputOffset(Entry(at, 0))));
+    WriteKeptPlace(first + item, Place(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (Chosen2(at)));
 #endif

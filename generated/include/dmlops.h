@@ -23790,6 +23790,7 @@ typedef struct dmlops_plan_SeparableParams {
 } dmlops_plan_SeparableParams;
 
 typedef struct dmlops_plan_SeparableTile {
+    int64_t threads;
     int64_t across;
     int64_t rows;
     int64_t planes;
@@ -29326,14 +29327,19 @@ DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dm
     return dmlops_plan_power_above(planning, dmlops_add(dmlops_multiply(2, ratio), 2), 64);
 }
 
-/* Threads side by side: as many as suit a row of so many, and leave few of them idle. */
+/* Threads side by side for a row of so many: fewer than 32 where that leaves more than an eighth less idle. */
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
-    int64_t across = dmlops_plan_power_above(planning, vectors, 32);
-    while (planning->reason == DMLOPS_REASON_NONE && ((across > 8) && (dmlops_multiply(dmlops_multiply(8, across),
-        dmlops_plan_ceil_div(planning, vectors, across)) > dmlops_multiply(9, vectors)))) {
+    int64_t most = dmlops_plan_power_above(planning, vectors, 32);
+    int64_t best = most;
+    int64_t across = most;
+    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
         across = dmlops_divide(across, 2);
+        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
+            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
+            best = across;
+        }
     }
-    return across;
+    return best;
 }
 
 /* A tile that suits the sizes of the output, with as many planes as leave enough groups. */
@@ -29345,22 +29351,28 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planni
     int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning,
         output->sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1), output->sizes.count)], 4));
     int64_t rows = dmlops_plan_power_above(planning, height, dmlops_divide(256, across));
+    int64_t threads = dmlops_multiply(across, rows);
     int64_t planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes),
         dmlops_multiply(output->sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1), output->sizes.count)],
         height));
-    int64_t tiles = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning,
-        output->sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1), output->sizes.count)], dmlops_multiply(4,
-        across)), dmlops_plan_ceil_div(planning, height, rows));
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, output->sizes.items[dmlops_item(planning,
+        dmlops_subtract(rank, 1), output->sizes.count)], dmlops_multiply(4, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, height, rows));
     int64_t at_once = (planes == 3) ? 3 : dmlops_plan_power_above(planning, planes, 4);
     while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
         dmlops_plan_ceil_div(planning, planes, at_once)) < 264))) {
         at_once = dmlops_divide(at_once, 2);
     }
     int64_t each = at_once;
-    while (planning->reason == DMLOPS_REASON_NONE && ((each < dmlops_multiply(4, at_once)) &&
+    while (planning->reason == DMLOPS_REASON_NONE && ((each < dmlops_min(planes, dmlops_multiply(4, at_once))) &&
         (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, planes, dmlops_multiply(2, each))) >=
         1056))) {
         each = dmlops_multiply(2, each);
+    }
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, planes, each));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(height, 64)) && (dmlops_plan_times(planning,
+        layers, dmlops_plan_ceil_div(planning, height, dmlops_multiply(2, rows))) >= 1056))) {
+        rows = dmlops_multiply(2, rows);
     }
     int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
     int64_t entries = dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
@@ -29370,6 +29382,7 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planni
         taps = dmlops_divide(taps, 2);
     }
     dmlops_plan_SeparableTile made_1;
+    made_1.threads = threads;
     made_1.across = across;
     made_1.rows = rows;
     made_1.planes = each;
@@ -29433,7 +29446,7 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     int64_t across = dmlops_plan_ceil_div(planning, output.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1),
         output.sizes.count)], dmlops_multiply(4, tile.across));
     int64_t down = dmlops_plan_ceil_div(planning, height, tile.rows);
-    int64_t in_group = dmlops_multiply(tile.across, tile.rows);
+    int64_t in_group = tile.threads;
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
         dmlops_plan_ceil_div(planning, planes, tile.planes));
     dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, in_group), in_group, 1);
@@ -29441,9 +29454,14 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "RANK", rank);
     dmlops_out_define(planning, "", "ACROSS", tile.across);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
     dmlops_out_define(planning, "", "PLANES", tile.at_once);
     dmlops_out_define(planning, "", "TAPS", tile.taps);
+    int is_apart = (output.bits >= 16) && (0 || (tensor.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1),
+        tensor.sizes.count)] > output.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1),
+        output.sizes.count)]));
+    dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
     dmlops_plan_int_64 strides;
     strides.count = 0;
     for (int64_t d = 0; d < output.strides.count; ++d) {
@@ -29452,9 +29470,10 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
             dmlops_plan_int_64_insert(planning, &strides, strides.count, stride);
         }
     }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", dmlops_plan_vector_width(planning, output.bits,
-        output.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1), output.sizes.count)],
-        output.strides.items[dmlops_item(planning, dmlops_subtract(rank, 1), output.strides.count)], &strides));
+    int64_t vector = dmlops_plan_vector_width(planning, output.bits, output.sizes.items[dmlops_item(planning,
+        dmlops_subtract(rank, 1), output.sizes.count)], output.strides.items[dmlops_item(planning,
+        dmlops_subtract(rank, 1), output.strides.count)], &strides);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", is_apart ? 1 : vector);
     dmlops_plan_Loop_16 made_4;
     made_4.count = 0;
     for (int64_t each_5 = 0; each_5 < output.sizes.count; ++each_5) {
@@ -31754,25 +31773,66 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
     dmlops_plan_map(planning, &told);
 }
 
+static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
+    {1, dmlops_upsample_2d_kept},
+    {2, dmlops_upsample_2d_passes},
+    {0, NULL},
+    {1, dmlops_upsample_2d_bounds},
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {2, dmlops_upsample_2d_separable},
+};
+
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
+    dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.over = 1;
+    told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "INTERPOLATION_MODE", dmlops_enum(&desc->InterpolationMode));
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Height);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Width);
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_upsample_2d_shader);
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    dmlops_plan_map(planning, &told);
+    dmlops_push(&list1, (int64_t)InputTensor->DimensionCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)InputTensor->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Height);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    told.separable.rank = (int64_t)InputTensor->DimensionCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_upsample_2d_shader);
 }
 
 static inline void dmlops_gather_trace(const void* description, dmlops_trace* trace) {

@@ -199,7 +199,7 @@ class _Reader:
         is_plain = not any(
             part == AT or isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in ir.walk(axis)
         )
-        if not is_plain or tensor.type != ir.FLOAT or not tensor.decides:
+        if not is_plain or tensor.type != ir.FLOAT:
             raise Unfit
         last = ir.Binary("-", size, ONE, ir.INT)
         held = ir.Call("clamp", (index, ZERO, last), ir.INT)  # as reads of what is kept are

@@ -58,6 +58,18 @@ def define(e: Evaluation) -> None:
     def input_offset(d: Any) -> Any:
         return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
 
+    def place(d: Any, o: Any) -> Any:
+        return (
+            (
+                choose(
+                    e.as_single(f.single(entry(desc.Scales, d))) != 0.0,
+                    (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d))),
+                    e.as_single(0.0),
+                )
+            )
+            - input_offset(d)
+        )
+
     def x(d: Any, o: Any) -> Any:
         return e.single("Place", (d, o))
 
@@ -123,15 +135,7 @@ def define(e: Evaluation) -> None:
         "Place": Kept(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
-            value=lambda at: (
-                choose(
-                    e.as_single(f.single(entry(desc.Scales, at[0]))) != 0.0,
-                    (e.as_single(at[1]) - output_offset(at[0]))
-                    / e.as_single(f.single(entry(desc.Scales, at[0]))),
-                    e.as_single(0.0),
-                )
-            )
-            - input_offset(at[0]),
+            value=lambda at: place(at[0], at[1]),
         ),
     }
     e.outputs = {

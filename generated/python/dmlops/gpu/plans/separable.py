@@ -35,7 +35,7 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
-from .tuning import SEPARABLE_GROUPS, SEPARABLE_TABLE, SEPARABLE_THREADS
+from .tuning import SEPARABLE_APART, SEPARABLE_GROUPS, SEPARABLE_MANY, SEPARABLE_TABLE, SEPARABLE_THREADS
 
 COLUMNS = 4
 """Neighbouring elements of a thread, as many as shaders have."""
@@ -59,9 +59,11 @@ class SeparableParams(NamedTuple):
 
 
 class SeparableTile(NamedTuple):
-    """What a group works out: threads side by side, of `COLUMNS` elements each, rows, and planes, of which a
-    thread has `at_once` under way; and the taps along an axis for which there is room in tables."""
+    """What a group of so many threads works out: threads side by side, of `COLUMNS` elements each, rows, and
+    planes, of which a thread has `at_once` under way; and the taps along an axis for which there is room in
+    tables."""
 
+    threads: int
     across: int
     rows: int
     planes: int
@@ -86,11 +88,14 @@ def usual_taps(tensor: Tensor, output: Tensor) -> int:
 
 
 def threads_across(vectors: int) -> int:
-    """Threads side by side: as many as suit a row of so many, and leave few of them idle."""
-    across = power_above(vectors, 32)
-    while across > 8 and 8 * across * ceil_div(vectors, across) > 9 * vectors:
+    """Threads side by side for a row of so many: fewer than 32 where that leaves more than an eighth less idle."""
+    most = power_above(vectors, 32)
+    best, across = most, most
+    while across > 8:
         across = across // 2
-    return across
+        if 8 * across * ceil_div(vectors, across) < 7 * best * ceil_div(vectors, best):
+            best = across
+    return best
 
 
 def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
@@ -99,19 +104,24 @@ def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> Separa
     height = output.sizes[rank - 2] if rank > 1 else 1
     across = threads_across(ceil_div(output.sizes[rank - 1], COLUMNS))
     rows = power_above(height, SEPARABLE_THREADS // across)
+    threads = across * rows
     planes = element_count(output.sizes) // (output.sizes[rank - 1] * height)
-    tiles = times(ceil_div(output.sizes[rank - 1], COLUMNS * across), ceil_div(height, rows))
+    tiles_across = ceil_div(output.sizes[rank - 1], COLUMNS * across)
+    tiles = times(tiles_across, ceil_div(height, rows))
     at_once = 3 if planes == 3 else power_above(planes, 4)
     while at_once > 1 and times(tiles, ceil_div(planes, at_once)) < SEPARABLE_GROUPS:
         at_once = at_once // 2
     each = at_once
-    while each < 4 * at_once and times(tiles, ceil_div(planes, 2 * each)) >= 4 * SEPARABLE_GROUPS:
+    while each < min(planes, 4 * at_once) and times(tiles, ceil_div(planes, 2 * each)) >= SEPARABLE_MANY:
         each = 2 * each
+    layers = times(tiles_across, ceil_div(planes, each))
+    while rows < min(height, 64) and times(layers, ceil_div(height, 2 * rows)) >= SEPARABLE_MANY:
+        rows = 2 * rows
     taps = usual_taps(tensor, output) if one.is_sum else 1
     entries = COLUMNS * across + rows + max(rank - 2, 0) * each
     while taps > 1 and entries * (taps + 2) > SEPARABLE_TABLE:
         taps = taps // 2
-    return SeparableTile(across, rows, each, at_once, taps)
+    return SeparableTile(threads, across, rows, each, at_once, taps)
 
 
 def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
@@ -149,20 +159,22 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     tile = separable_tile(one, tensor, output)
     across = ceil_div(output.sizes[rank - 1], COLUMNS * tile.across)
     down = ceil_div(height, tile.rows)
-    in_group = tile.across * tile.rows
+    in_group = tile.threads
     groups = times(times(across, down), ceil_div(planes, tile.planes))
     grid_ = grid(out, times(groups, in_group), in_group, 1)
     out.define("PASS", one.number)
     out.define("NUM_THREADS", in_group)
     out.define("RANK", rank)
     out.define("ACROSS", tile.across)
+    out.define("TILE_ROWS", tile.rows)
     out.define("GROUP_PLANES", tile.planes)
     out.define("PLANES", tile.at_once)
     out.define("TAPS", tile.taps)
+    is_apart = output.bits >= 16 and (SEPARABLE_APART or tensor.sizes[rank - 1] > output.sizes[rank - 1])
+    out.define("COLUMN_STEP", tile.across if is_apart else 1)
     strides: Words = [stride for d, stride in enumerate(output.strides) if d < rank - 1 and output.sizes[d] > 1]
-    out.define(
-        "OUTPUT_VECTOR", vector_width(output.bits, output.sizes[rank - 1], output.strides[rank - 1], strides)
-    )
+    vector = vector_width(output.bits, output.sizes[rank - 1], output.strides[rank - 1], strides)
+    out.define("OUTPUT_VECTOR", 1 if is_apart else vector)
     params = SeparableParams(
         dimensions([Loop(size, []) for size in output.sizes]),
         known.lists,
