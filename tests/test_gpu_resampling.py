@@ -75,7 +75,9 @@ LINEAR = {
         "LINEAR", of(F, 2, 4, 6, strides=(60, 14, 2)), of(F, 2, 8, 9, strides=(1, 2, 17)), [1.0, 2.0, 1.5]
     ),
     "bytes": resampling("LINEAR", of("INT8", 3, 6, 5), of("INT8", 3, 12, 20), [1.0, 2.0, 4.0]),
-    "bytes of no whole words": resampling("LINEAR", of("UINT8", 2, 6, 5), of("UINT8", 2, 12, 10), [1.0, 2.0, 2.0]),
+    "bytes of no whole words": resampling(
+        "LINEAR", of("UINT8", 2, 6, 5), of("UINT8", 2, 12, 10), [1.0, 2.0, 2.0]
+    ),
     "several tiles": resampling("LINEAR", of(F, 5, 35, 150), of(F, 5, 70, 300), [1.0, 2.0, 2.0]),
     "many planes": resampling("LINEAR", of(F, 7, 11, 3, 5), of(F, 7, 11, 6, 10), [1.0, 1.0, 2.0, 2.0]),
     "much smaller": resampling("LINEAR", of(H, 2, 90, 300), of(H, 2, 7, 11), [1.0, 7 / 90, 11 / 300]),
@@ -205,7 +207,9 @@ def test_linear_is_what_numpy_interpolates(device: Any) -> None:
         np.testing.assert_allclose(found, np.interp(places, np.arange(size), data), 1e-5, 1e-5)
 
 
-@pytest.mark.parametrize("name", ["linear: several tiles", "back: of what was made smaller", "back: no scale"])
+@pytest.mark.parametrize(
+    "name", ["linear: several tiles", "back: of what was made smaller", "back: no scale"]
+)
 def test_tables_give_the_bytes_of_the_definition(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,10 +225,10 @@ def test_tables_give_the_bytes_of_the_definition(
 def test_gradients_are_those_of_what_numpy_interpolates(device: Any) -> None:
     """Interpolation is a matrix along each axis, and the gradient is its transpose."""
     sizes, counts, scales = (5, 13), (11, 6), (2.2, 0.45)
-    matrices = [
-        np.array([np.interp((np.arange(count) + 0.5) / scale - 0.5, np.arange(size), row) for row in np.eye(size)])
-        for size, count, scale in zip(sizes, counts, scales, strict=True)
-    ]
+    matrices = []
+    for size, count, scale in zip(sizes, counts, scales, strict=True):
+        places = (np.arange(count) + 0.5) / scale - 0.5
+        matrices.append(np.array([np.interp(places, np.arange(size), row) for row in np.eye(size)]))
     given = np.random.default_rng(2).normal(0, 1, counts).astype(np.float32)
     desc = back("LINEAR", of(F, *counts), of(F, *sizes), list(scales))
     found = gpu.run(desc, {"InputGradientTensor": given}, device)["OutputGradientTensor"]

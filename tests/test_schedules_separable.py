@@ -7,17 +7,18 @@ from pathlib import Path
 import pytest
 
 from dmlgen.resolve import load_registry
-from dmlgen.schedules.separable import Separable
+from dmlgen.schedules.separable import Separable, Way
 from schedule_cases import SPECS, Variant
 
 
 def test_only_resampling_has_such_taps() -> None:
     """For each way whether it is a sum, whether taps are left out, and whether they are weighted."""
+
+    def kind(way: Way) -> tuple[bool, bool, bool]:
+        return bool(way.totals), way.taps.takes is not None, way.taps.weight is not None
+
     found = {one.name: form for one in load_registry(SPECS).operators if (form := one.form(Separable))}
-    ways = {
-        name: [(bool(way.totals), way.taps.takes is not None, way.taps.weight is not None) for way in form.ways]
-        for name, form in found.items()
-    }
+    ways = {name: list(map(kind, form.ways)) for name, form in found.items()}
     blended, chosen = (True, False, True), (False, False, False)
     forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}
     back = {name: [(True, True, True), (True, True, False)] for name in ("RESAMPLE_GRAD", "RESAMPLE_GRAD1")}
@@ -31,6 +32,7 @@ SECTION = """compute:
 """
 NEXT = "[at[d] + 1 for d in range(dims)]"
 BOX = f"for p in box([at[d] for d in range(dims)], {NEXT})"
+LATER = "all(p[d] > 0 for d in range(dims))"
 TURNED = "[at[dims - 1 - d] for d in range(dims)]"
 
 
@@ -45,7 +47,7 @@ def form_of(folder: Path, value: str) -> Separable | None:
         (f"quantize(sum(weights(p) * float(InputTensor[p]) {BOX}), OutputTensor)", 1),
         (f"quantize(sum(float(InputTensor[p]) * weights(p) {BOX}), OutputTensor)", 1),
         (f"quantize(2 * sum(float(InputTensor[p]) {BOX}) + 1, OutputTensor)", 1),
-        (f"quantize(sum(float(InputTensor[p]) {BOX} if all(p[d] > 0 for d in range(dims))), OutputTensor)", 1),
+        (f"quantize(sum(float(InputTensor[p]) {BOX} if {LATER}), OutputTensor)", 1),
         (f"quantize(sum(weights(p) * float(InputTensor[p]) {BOX}) / sum(weights(p) {BOX}), OutputTensor)", 2),
         ("InputTensor[[at[d] // 2 for d in range(dims)]]", 0),
     ],

@@ -23798,6 +23798,12 @@ typedef struct dmlops_plan_SeparableTile {
     int64_t taps;
 } dmlops_plan_SeparableTile;
 
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
 typedef struct dmlops_plan_TopK {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -24549,6 +24555,7 @@ DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
     dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -29327,11 +29334,10 @@ DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dm
     return dmlops_plan_power_above(planning, dmlops_add(dmlops_multiply(2, ratio), 2), 64);
 }
 
-/* Threads side by side for a row of so many: fewer than 32 where that leaves more than an eighth less idle. */
+/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
-    int64_t most = dmlops_plan_power_above(planning, vectors, 32);
-    int64_t best = most;
-    int64_t across = most;
+    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
+    int64_t across = best;
     while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
         across = dmlops_divide(across, 2);
         if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
@@ -29342,41 +29348,46 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int6
     return best;
 }
 
-/* A tile that suits the sizes of the output, with as many planes as leave enough groups. */
+/* An output by its last two dimensions; one row where there is one dimension alone. */
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
+    int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
+    int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
+    dmlops_plan_Extent made_1;
+    made_1.columns = columns;
+    made_1.rows = rows;
+    made_1.planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    return made_1;
+}
+
+/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
 DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
     dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    int64_t rank = output->sizes.count;
-    int64_t height = (rank > 1) ? output->sizes.items[dmlops_item(planning, dmlops_subtract(rank, 2),
-        output->sizes.count)] : 1;
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning,
-        output->sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1), output->sizes.count)], 4));
-    int64_t rows = dmlops_plan_power_above(planning, height, dmlops_divide(256, across));
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
     int64_t threads = dmlops_multiply(across, rows);
-    int64_t planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes),
-        dmlops_multiply(output->sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1), output->sizes.count)],
-        height));
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, output->sizes.items[dmlops_item(planning,
-        dmlops_subtract(rank, 1), output->sizes.count)], dmlops_multiply(4, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, height, rows));
-    int64_t at_once = (planes == 3) ? 3 : dmlops_plan_power_above(planning, planes, 4);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
+    int64_t at_once = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
     while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, planes, at_once)) < 264))) {
+        dmlops_plan_ceil_div(planning, extent.planes, at_once)) < 264))) {
         at_once = dmlops_divide(at_once, 2);
     }
-    int64_t each = at_once;
-    while (planning->reason == DMLOPS_REASON_NONE && ((each < dmlops_min(planes, dmlops_multiply(4, at_once))) &&
-        (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, planes, dmlops_multiply(2, each))) >=
-        1056))) {
-        each = dmlops_multiply(2, each);
+    int64_t planes = at_once;
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4, at_once)))
+        && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes, dmlops_multiply(2,
+        planes))) >= 1056))) {
+        planes = dmlops_multiply(2, planes);
     }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, planes, each));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(height, 64)) && (dmlops_plan_times(planning,
-        layers, dmlops_plan_ceil_div(planning, height, dmlops_multiply(2, rows))) >= 1056))) {
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
+        1056))) {
         rows = dmlops_multiply(2, rows);
     }
     int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
     int64_t entries = dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
-        dmlops_multiply(dmlops_max(dmlops_subtract(rank, 2), 0), each));
+        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes));
     while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 2)) >
         7168))) {
         taps = dmlops_divide(taps, 2);
@@ -29385,7 +29396,7 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planni
     made_1.threads = threads;
     made_1.across = across;
     made_1.rows = rows;
-    made_1.planes = each;
+    made_1.planes = planes;
     made_1.at_once = at_once;
     made_1.taps = taps;
     return made_1;
@@ -29437,63 +29448,57 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
         dmlops_out_write(planning, &made_3);
     }
-    int64_t rank = output.sizes.count;
-    int64_t height = (rank > 1) ? output.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 2),
-        output.sizes.count)] : 1;
-    int64_t planes = dmlops_divide(whole, dmlops_multiply(output.sizes.items[dmlops_item(planning,
-        dmlops_subtract(rank, 1), output.sizes.count)], height));
-    dmlops_plan_SeparableTile tile = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
-    int64_t across = dmlops_plan_ceil_div(planning, output.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1),
-        output.sizes.count)], dmlops_multiply(4, tile.across));
-    int64_t down = dmlops_plan_ceil_div(planning, height, tile.rows);
-    int64_t in_group = tile.threads;
+    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
+    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
+    dmlops_plan_Extent extent = made_4;
+    dmlops_plan_SeparableTile tile = made_5;
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, tile.across));
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
-        dmlops_plan_ceil_div(planning, planes, tile.planes));
-    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, in_group), in_group, 1);
+        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
+    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads),
+        tile.threads, 1);
     dmlops_out_define(planning, "", "PASS", one.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "RANK", rank);
+    dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
+    dmlops_out_define(planning, "", "RANK", output.sizes.count);
     dmlops_out_define(planning, "", "ACROSS", tile.across);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
     dmlops_out_define(planning, "", "PLANES", tile.at_once);
     dmlops_out_define(planning, "", "TAPS", tile.taps);
-    int is_apart = (output.bits >= 16) && (0 || (tensor.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1),
-        tensor.sizes.count)] > output.sizes.items[dmlops_item(planning, dmlops_subtract(rank, 1),
-        output.sizes.count)]));
+    int is_apart = (output.bits >= 16) && (0 || (tensor.sizes.items[dmlops_item(planning, -1, tensor.sizes.count)] >
+        output.sizes.items[dmlops_item(planning, -1, output.sizes.count)]));
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
+        const int64_t size = output.sizes.items[each_6];
+        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
+        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
+    }
+    int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
+        output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
     dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
-    dmlops_plan_int_64 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < output.strides.count; ++d) {
-        const int64_t stride = output.strides.items[d];
-        if ((d < dmlops_subtract(rank, 1)) && (output.sizes.items[dmlops_item(planning, d, output.sizes.count)] > 1)) {
-            dmlops_plan_int_64_insert(planning, &strides, strides.count, stride);
-        }
-    }
-    int64_t vector = dmlops_plan_vector_width(planning, output.bits, output.sizes.items[dmlops_item(planning,
-        dmlops_subtract(rank, 1), output.sizes.count)], output.strides.items[dmlops_item(planning,
-        dmlops_subtract(rank, 1), output.strides.count)], &strides);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", is_apart ? 1 : vector);
-    dmlops_plan_Loop_16 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < output.sizes.count; ++each_5) {
-        const int64_t size = output.sizes.items[each_5];
-        dmlops_plan_int_16 made_6;
-        made_6.count = 0;
-        dmlops_plan_Loop made_7;
-        made_7.size = size;
-        made_7.strides = made_6;
-        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_7);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
+        const int64_t size = output.sizes.items[each_8];
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_Loop made_10;
+        made_10.size = size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
     }
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &made_4);
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
     dmlops_plan_SeparableParams params;
-    params.sizes = made_8;
+    params.sizes = made_11;
     params.lists = known.lists;
     params.activations = known.activations;
     params.elements = told->elements;
     params.tilesAcross = across;
     params.tilesDown = down;
-    params.planeCount = planes;
+    params.planeCount = extent.planes;
     params.groupColumns = grid_.columns;
     params.scalars = known.scalars;
     dmlops_put_SeparableParams(planning, &params);
@@ -31830,7 +31835,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_tell_list(planning, &told.separable.applies, &list2);
     dmlops_plan_separable(planning, &told, &dmlops_upsample_2d_shader);
 }
@@ -32928,7 +32933,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_tell_list(planning, &told.separable.applies, &list2);
     dmlops_plan_separable(planning, &told, &dmlops_resample_shader);
 }
@@ -33550,7 +33555,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_tell_list(planning, &told.separable.applies, &list2);
     dmlops_plan_separable(planning, &told, &dmlops_resample1_shader);
 }
@@ -34366,7 +34371,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_tell_list(planning, &told.separable.applies, &list2);
     dmlops_plan_separable(planning, &told, &dmlops_resample_grad_shader);
 }
@@ -35410,7 +35415,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_tell_list(planning, &told.separable.applies, &list2);
     dmlops_plan_separable(planning, &told, &dmlops_resample2_shader);
 }
@@ -35470,7 +35475,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_tell_list(planning, &told.separable.applies, &list2);
     dmlops_plan_separable(planning, &told, &dmlops_resample_grad1_shader);
 }
@@ -38029,7 +38034,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     list2.count = 0;
     dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (desc->Antialiased != 0)) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (!(desc->Antialiased != 0))) ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (!(dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_tell_list(planning, &told.separable.applies, &list2);
     dmlops_plan_separable(planning, &told, &dmlops_resample3_shader);
 }

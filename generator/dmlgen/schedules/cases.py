@@ -243,8 +243,8 @@ def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
-    """What its parts decide: a truth value, one known where it stands, one of two that are alike, a float that
-    is divided by 1."""
+    """What its parts decide: a truth value, one known where it stands, one of two that are alike, a float
+    that is divided by 1."""
     if known and node in known:  # a hash takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:

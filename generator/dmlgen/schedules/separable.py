@@ -1,4 +1,4 @@
-"""Definitions whose elements are made of a box of taps on one tensor, axis by axis: resampling, its gradients.
+"""Definitions whose elements are made of a box of taps on one tensor, axis by axis: resampling, gradients.
 
 Along each dimension, which coordinates are read and with what weights depends on the dimension and on the
 output's coordinate in it alone, so that a table for each axis tells all. An element is a sum over the box, of
@@ -96,9 +96,16 @@ def _choices(value: ir.Expr, *known: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr
     match value:
         case ir.Conditional(test, then, otherwise) if is_known(test):
             yield from _choices(then, *known, test)
-            yield from _choices(otherwise, *known, ir.Not(test))
+            yield from _choices(otherwise, *known, _negated(test))
         case _:
             yield (ir.Logic("and", known) if len(known) > 1 else (*known, ir.Number(True, ir.BOOL))[0]), value
+
+
+def _negated(test: ir.Expr) -> ir.Expr:
+    match test:
+        case ir.Compare("==", left, right):
+            return ir.Compare("!=", left, right)
+    return ir.Not(test)
 
 
 class _Reader:
@@ -144,21 +151,20 @@ class _Reader:
     ) -> tuple[tuple[ir.Expr, ir.Expr, ir.Expr | None, ir.Expr | None], ir.Expr | None]:
         """The first and last taps of a sum, which take part, their weights, and what is weighted."""
         match fold:
-            case ir.Fold("sum", (ir.Each(ir.Local(type=ir.INTS) as tap, first, last),), _, body, ir.FLOAT) if (
-                load.coordinate == tap
+            case ir.Fold("sum", (ir.Each(ir.Local(type=ir.INTS) as tap, ir.Reduce() as first, last),)) if (
+                load.coordinate == tap and fold.type == ir.FLOAT
             ):
                 pass
             case _:
                 raise Unfit
-        if first is None:
-            raise Unfit
-        factors = _multiplied(body)
+        factors = _multiplied(fold.body)
         weights = [one for one in factors if isinstance(one, ir.Reduce) and one.kind == "product"]
         others = [one for one in factors if one not in weights]
-        if len(weights) > 1 or len(others) > 1 or not factors:
+        if len(weights) > 1 or len(others) > 1:
             raise Unfit
         term = ir.substitute(others[0], {load: element}) if others else None
-        if term is not None and any(part in (AT, tap) or isinstance(part, ir.Entry) for part in ir.walk(term)):
+        parts = () if term is None else ir.walk(term)
+        if any(part in (AT, tap) or isinstance(part, ir.Entry) for part in parts):
             raise Unfit
         takes = None if fold.condition is None else self._axis(fold.condition, "all", tap)
         weight = self._axis(weights[0], "product", tap) if weights else None
@@ -178,8 +184,10 @@ class _Reader:
         if tap is not None:
             new[ir.Index(tap, variable)] = TAP
         body = ir.substitute(body, new)
-        entries = {part: self._entry(part) for part in ir.walk(body) if isinstance(part, ir.Entry)}
-        body = ir.substitute(body, {**entries})
+        entries: dict[ir.Expr, ir.Expr] = {
+            part: self._entry(part) for part in ir.walk(body) if isinstance(part, ir.Entry)
+        }
+        body = ir.substitute(body, entries)
         if any(part in (AT, tap) or isinstance(part, ir.Load | ir.Fold) for part in ir.walk(body)):
             raise Unfit
         return body

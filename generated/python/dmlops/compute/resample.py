@@ -143,7 +143,7 @@ def define(e: Evaluation) -> None:
         "told.separable.rank": lambda: desc.ScaleCount,
         "told.separable.applies": lambda: (
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
-            1 if not desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
         ),
     }
 

@@ -179,7 +179,7 @@ def define(e: Evaluation) -> None:
         "told.separable.applies": lambda: (
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR and desc.Antialiased else 0,
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR and not desc.Antialiased else 0,
-            1 if not desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
         ),
     }
 

@@ -180,7 +180,7 @@ def define(e: Evaluation) -> None:
         "told.separable.rank": lambda: desc.DimensionCount,
         "told.separable.applies": lambda: (
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
-            1 if not desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
         ),
     }
 

@@ -104,7 +104,9 @@ def _way(printer: ShaderPrinter, output: str, way: Way, number: int) -> WayPass:
         of_result=_named(printer, taps.of_result),
         of_tap=_named(printer, taps.of_tap),
         element=type_name(way.element.type),
-        totals={name: "" if term is None else printer.value(term, False) for name, term in way.totals.items()},
+        totals={
+            name: "" if term is None else printer.value(term, False) for name, term in way.totals.items()
+        },
         value=printer.made(output, way.value),
         precise=way.value.type != ir.FLOAT,
     )

@@ -1,7 +1,7 @@
 """Taps along each axis, passes of definitions: outputs whose elements are made of a box of elements.
 
-A group of threads works out a tile of the last two dimensions, for several coordinates of the others (planes).
-It begins with tables of the taps of all rows, columns and planes that it has.
+A group of threads works out a tile of the last two dimensions, at several coordinates of the others (planes).
+It begins with tables of the taps of all columns, rows and planes that it has.
 """
 
 from __future__ import annotations
@@ -69,6 +69,14 @@ class SeparableTile(NamedTuple):
     taps: int
 
 
+class Extent(NamedTuple):
+    """An output: elements of a row, rows of a plane, planes."""
+
+    columns: int
+    rows: int
+    planes: int
+
+
 def power_above(number: int, limit: int) -> int:
     """The least power of 2 that is no less, or the limit, which is one, if that is less."""
     power = 1
@@ -86,9 +94,10 @@ def usual_taps(tensor: Tensor, output: Tensor) -> int:
 
 
 def threads_across(vectors: int) -> int:
-    """Threads side by side for a row of so many: fewer than 32 where that leaves more than an eighth less idle."""
-    most = power_above(vectors, 32)
-    best, across = most, most
+    """Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less
+    idle."""
+    best = power_above(vectors, 32)
+    across = best
     while across > 8:
         across = across // 2
         if 8 * across * ceil_div(vectors, across) < 7 * best * ceil_div(vectors, best):
@@ -96,30 +105,38 @@ def threads_across(vectors: int) -> int:
     return best
 
 
+def extent_of(output: Tensor) -> Extent:
+    """An output by its last two dimensions; one row where there is one dimension alone."""
+    columns = output.sizes[-1]
+    rows = output.sizes[-2] if len(output.sizes) > 1 else 1
+    return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
+
+
 def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
-    """A tile that suits the sizes of the output, with as many planes as leave enough groups."""
-    rank = len(output.sizes)
-    height = output.sizes[rank - 2] if rank > 1 else 1
-    across = threads_across(ceil_div(output.sizes[rank - 1], COLUMNS))
-    rows = power_above(height, SEPARABLE_THREADS // across)
+    """A tile that suits the sizes of the output: as many planes and rows as leave enough groups."""
+    extent = extent_of(output)
+    across = threads_across(ceil_div(extent.columns, COLUMNS))
+    rows = power_above(extent.rows, SEPARABLE_THREADS // across)
     threads = across * rows
-    planes = element_count(output.sizes) // (output.sizes[rank - 1] * height)
-    tiles_across = ceil_div(output.sizes[rank - 1], COLUMNS * across)
-    tiles = times(tiles_across, ceil_div(height, rows))
-    at_once = 3 if planes == 3 else power_above(planes, 4)
-    while at_once > 1 and times(tiles, ceil_div(planes, at_once)) < SEPARABLE_GROUPS:
+    tiles_across = ceil_div(extent.columns, COLUMNS * across)
+    tiles = times(tiles_across, ceil_div(extent.rows, rows))
+    at_once = 3 if extent.planes == 3 else power_above(extent.planes, 4)
+    while at_once > 1 and times(tiles, ceil_div(extent.planes, at_once)) < SEPARABLE_GROUPS:
         at_once = at_once // 2
-    each = at_once
-    while each < min(planes, 4 * at_once) and times(tiles, ceil_div(planes, 2 * each)) >= SEPARABLE_MANY:
-        each = 2 * each
-    layers = times(tiles_across, ceil_div(planes, each))
-    while rows < min(height, 64) and times(layers, ceil_div(height, 2 * rows)) >= SEPARABLE_MANY:
+    planes = at_once
+    while (
+        planes < min(extent.planes, 4 * at_once)
+        and times(tiles, ceil_div(extent.planes, 2 * planes)) >= SEPARABLE_MANY
+    ):
+        planes = 2 * planes
+    layers = times(tiles_across, ceil_div(extent.planes, planes))
+    while rows < min(extent.rows, 64) and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
         rows = 2 * rows
     taps = usual_taps(tensor, output) if one.is_sum else 1
-    entries = COLUMNS * across + rows + max(rank - 2, 0) * each
+    entries = COLUMNS * across + rows + max(len(output.sizes) - 2, 0) * planes
     while taps > 1 and entries * (taps + 2) > SEPARABLE_TABLE:
         taps = taps // 2
-    return SeparableTile(threads, across, rows, each, at_once, taps)
+    return SeparableTile(threads, across, rows, planes, at_once, taps)
 
 
 def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
@@ -151,27 +168,26 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     if len(shader.kept) > 0:
         out.write(out.scratch(8))
 
-    rank = len(output.sizes)
-    height = output.sizes[rank - 2] if rank > 1 else 1
-    planes = whole // (output.sizes[rank - 1] * height)
-    tile = separable_tile(one, tensor, output)
-    across = ceil_div(output.sizes[rank - 1], COLUMNS * tile.across)
-    down = ceil_div(height, tile.rows)
-    in_group = tile.threads
-    groups = times(times(across, down), ceil_div(planes, tile.planes))
-    grid_ = grid(out, times(groups, in_group), in_group, 1)
+    extent, tile = extent_of(output), separable_tile(one, tensor, output)
+    across = ceil_div(extent.columns, COLUMNS * tile.across)
+    down = ceil_div(extent.rows, tile.rows)
+    groups = times(times(across, down), ceil_div(extent.planes, tile.planes))
+    grid_ = grid(out, times(groups, tile.threads), tile.threads, 1)
     out.define("PASS", one.number)
-    out.define("NUM_THREADS", in_group)
-    out.define("RANK", rank)
+    out.define("NUM_THREADS", tile.threads)
+    out.define("RANK", len(output.sizes))
     out.define("ACROSS", tile.across)
     out.define("TILE_ROWS", tile.rows)
     out.define("GROUP_PLANES", tile.planes)
     out.define("PLANES", tile.at_once)
     out.define("TAPS", tile.taps)
-    is_apart = output.bits >= 16 and (SEPARABLE_APART or tensor.sizes[rank - 1] > output.sizes[rank - 1])
+    # Where neighbours read apart, those of a thread lie apart instead, and threads read side by side.
+    is_apart = output.bits >= 16 and (SEPARABLE_APART or tensor.sizes[-1] > output.sizes[-1])
+    others: Words = []
+    for size, stride in zip(output.sizes[:-1], output.strides[:-1], strict=True):
+        others.append(stride if size > 1 else 0)
+    vector = vector_width(output.bits, extent.columns, output.strides[-1], others)
     out.define("COLUMN_STEP", tile.across if is_apart else 1)
-    strides: Words = [stride for d, stride in enumerate(output.strides) if d < rank - 1 and output.sizes[d] > 1]
-    vector = vector_width(output.bits, output.sizes[rank - 1], output.strides[rank - 1], strides)
     out.define("OUTPUT_VECTOR", 1 if is_apart else vector)
     params = SeparableParams(
         dimensions([Loop(size, []) for size in output.sizes]),
@@ -180,7 +196,7 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
         told.elements,
         across,
         down,
-        planes,
+        extent.planes,
         grid_.columns,
         known.scalars,
     )
