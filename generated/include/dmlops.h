@@ -29466,8 +29466,8 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
     dmlops_out_define(planning, "", "PLANES", tile.at_once);
     dmlops_out_define(planning, "", "TAPS", tile.taps);
-    int is_apart = (output.bits >= 16) && (0 || (tensor.sizes.items[dmlops_item(planning, -1, tensor.sizes.count)] >
-        output.sizes.items[dmlops_item(planning, -1, output.sizes.count)]));
+    int is_apart = one.is_sum && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning, -1,
+        tensor.sizes.count)] > output.sizes.items[dmlops_item(planning, -1, output.sizes.count)]);
     dmlops_plan_int_64 others;
     others.count = 0;
     for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {

@@ -33,7 +33,7 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
-from .tuning import SEPARABLE_APART, SEPARABLE_GROUPS, SEPARABLE_MANY, SEPARABLE_TABLE, SEPARABLE_THREADS
+from .tuning import SEPARABLE_GROUPS, SEPARABLE_MANY, SEPARABLE_TABLE, SEPARABLE_THREADS
 
 COLUMNS = 4
 """Neighbouring elements of a thread, as many as shaders have."""
@@ -181,8 +181,8 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("GROUP_PLANES", tile.planes)
     out.define("PLANES", tile.at_once)
     out.define("TAPS", tile.taps)
-    # Where neighbours read apart, those of a thread lie apart instead, and threads read side by side.
-    is_apart = output.bits >= 16 and (SEPARABLE_APART or tensor.sizes[-1] > output.sizes[-1])
+    # Where sums of neighbours read apart, those of a thread lie apart instead, and threads read side by side.
+    is_apart = one.is_sum and output.bits >= 16 and tensor.sizes[-1] > output.sizes[-1]
     others: Words = []
     for size, stride in zip(output.sizes[:-1], output.strides[:-1], strict=True):
         others.append(stride if size > 1 else 0)
