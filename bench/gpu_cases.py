@@ -12,6 +12,7 @@ import numpy as np
 import dmlops
 
 LARGE, SMALL = 4096, 64  # sides of square tensors
+MODES = {"bilinear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}  # torch's names of resampling
 
 Torch = Callable[..., Any]
 
@@ -529,7 +530,7 @@ def of_bytes() -> Iterator[Case]:
 
 
 def images() -> Iterator[Case]:
-    """Pictures of twice the size, and gradients of poolings."""
+    """Pictures of other sizes, gradients of these, and those of poolings."""
 
     def case(
         name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
@@ -544,16 +545,45 @@ def images() -> Iterator[Case]:
 
         return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
 
-    def resampling(mode: str, sizes: tuple[int, int, int, int], data_type: str) -> Case:
+    def resampling(mode: str, sizes: tuple[int, int, int, int], data_type: str, by: float = 2) -> Case:
+        result = (*sizes[:2], int(sizes[2] * by), int(sizes[3] * by))
+        shown = "" if by == 2 else f"by {by} "
         return case(
-            f"{mode} {'x'.join(map(str, sizes))} {data_type}", "RESAMPLE",
+            f"{mode} {shown}{'x'.join(map(str, sizes))} {data_type}", "RESAMPLE",
+            {"InputTensor": tensor(sizes, data_type), "OutputTensor": tensor(result, data_type)},
+            lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=by, mode=mode),
+            InterpolationMode=MODES[mode],
+            Scales=[1.0, 1.0, by, by],
+        )  # fmt: skip
+
+    def antialiased(sizes: tuple[int, int, int, int], side: int, data_type: str) -> Case:
+        to = (side, side)
+        return case(
+            f"antialiased to {side} {'x'.join(map(str, sizes))} {data_type}", "RESAMPLE3",
+            {"InputTensor": tensor(sizes, data_type), "OutputTensor": tensor((*sizes[:2], *to), data_type)},
+            lambda torch, x: torch.nn.functional.interpolate(x, to, mode="bilinear", antialias=True),
+            InterpolationMode="LINEAR", RoundingDirection="DECREASING", DimensionCount=4,
+            Scales=[1.0, 1.0, side / sizes[2], side / sizes[3]], InputPixelOffsets=[0.5] * 4,
+            OutputPixelOffsets=[-0.5] * 4, Antialiased=True,
+        )  # fmt: skip
+
+    def resampling_gradient(mode: str, sizes: tuple[int, int, int, int], data_type: str) -> Case:
+        larger = (*sizes[:2], 2 * sizes[2], 2 * sizes[3])
+
+        def torch_gradient(torch: Any, g: Any) -> Any:
+            given = (False,) if mode == "bilinear" else ()
+            of_mode = getattr(torch.ops.aten, f"upsample_{mode}2d_backward")
+            return of_mode(g, larger[2:], sizes, *given, 2.0, 2.0)
+
+        return case(
+            f"{mode} gradient {'x'.join(map(str, sizes))} {data_type}", "RESAMPLE_GRAD",
             {
-                "InputTensor": tensor(sizes, data_type),
-                "OutputTensor": tensor((*sizes[:2], 2 * sizes[2], 2 * sizes[3]), data_type),
+                "InputGradientTensor": tensor(larger, data_type),
+                "OutputGradientTensor": tensor(sizes, data_type),
             },
-            lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=2, mode=mode),
-            InterpolationMode="LINEAR" if mode == "bilinear" else "NEAREST_NEIGHBOR",
-            Scales=[1.0, 1.0, 2.0, 2.0],
+            torch_gradient,
+            InterpolationMode=MODES[mode], DimensionCount=4, Scales=[1.0, 1.0, 2.0, 2.0],
+            InputPixelOffsets=[0.5] * 4, OutputPixelOffsets=[-0.5] * 4,
         )  # fmt: skip
 
     def gradient(
@@ -589,6 +619,10 @@ def images() -> Iterator[Case]:
             yield resampling(mode, (1, 16, 14, 14), data_type)
             yield resampling(mode, (1, 3, 1080, 1920), data_type)
             yield resampling(mode, (32, 64, 56, 56), data_type)
+            yield resampling(mode, (32, 64, 112, 112), data_type, 0.5)
+            yield resampling_gradient(mode, (1, 16, 14, 14), data_type)
+            yield resampling_gradient(mode, (32, 64, 56, 56), data_type)
+        yield antialiased((4, 3, 1080, 1920), 224, data_type)
         for kind in ("AVERAGE", "MAX"):
             yield gradient(kind, 1, 16, 14, 3, 2, data_type)
             yield gradient(kind, 32, 64, 112, 3, 2, data_type)

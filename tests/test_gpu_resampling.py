@@ -1,4 +1,5 @@
-"""Shaders that resample, and those that gather gradients from windows: whatever ranks, scales and layouts."""
+"""Shaders that resample and give gradients of that, and those that gather gradients from windows: whatever
+ranks, scales and layouts."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ import pytest
 import dmlops
 from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu import telling
+from dmlops.gpu.plans.definition import plan_definition
 from gpu_device import device, run_in_guard_zones
 
 __all__ = ["device"]
@@ -26,6 +29,24 @@ def resampling(mode: str, data: TensorDesc, result: TensorDesc, scales: list[flo
     return dmlops.Resample1(
         InputTensor=data, OutputTensor=result, InterpolationMode=mode, DimensionCount=rank, Scales=scales,
         **(offsets | given),
+    )  # fmt: skip
+
+
+def back(mode: str, gradients: TensorDesc, result: TensorDesc, scales: list[float], **given: Any) -> Any:
+    rank = len(result.Sizes)
+    offsets = {"InputPixelOffsets": [0.5] * rank, "OutputPixelOffsets": [-0.5] * rank}
+    return dmlops.ResampleGrad(
+        InputGradientTensor=gradients, OutputGradientTensor=result, InterpolationMode=mode,
+        DimensionCount=rank, Scales=scales, **(offsets | given),
+    )  # fmt: skip
+
+
+def antialiased(data: TensorDesc, result: TensorDesc) -> Any:
+    rank = len(data.Sizes)
+    return dmlops.Resample3(
+        InputTensor=data, OutputTensor=result, InterpolationMode="LINEAR", RoundingDirection="DECREASING",
+        DimensionCount=rank, Scales=[to / size for size, to in zip(data.Sizes, result.Sizes, strict=True)],
+        InputPixelOffsets=[0.5] * rank, OutputPixelOffsets=[-0.5] * rank, Antialiased=True,
     )  # fmt: skip
 
 
@@ -54,6 +75,12 @@ LINEAR = {
         "LINEAR", of(F, 2, 4, 6, strides=(60, 14, 2)), of(F, 2, 8, 9, strides=(1, 2, 17)), [1.0, 2.0, 1.5]
     ),
     "bytes": resampling("LINEAR", of("INT8", 3, 6, 5), of("INT8", 3, 12, 20), [1.0, 2.0, 4.0]),
+    "bytes of no whole words": resampling(
+        "LINEAR", of("UINT8", 2, 6, 5), of("UINT8", 2, 12, 10), [1.0, 2.0, 2.0]
+    ),
+    "several tiles": resampling("LINEAR", of(F, 5, 35, 150), of(F, 5, 70, 300), [1.0, 2.0, 2.0]),
+    "many planes": resampling("LINEAR", of(F, 7, 11, 3, 5), of(F, 7, 11, 6, 10), [1.0, 1.0, 2.0, 2.0]),
+    "much smaller": resampling("LINEAR", of(H, 2, 90, 300), of(H, 2, 7, 11), [1.0, 7 / 90, 11 / 300]),
 }  # fmt: skip
 NEAREST = {
     "a picture": resampling("NEAREST_NEIGHBOR", of(H, 2, 3, 8, 9), of(H, 2, 3, 16, 27), [1.0, 1.0, 2.0, 3.0]),
@@ -62,6 +89,27 @@ NEAREST = {
         "NEAREST_NEIGHBOR", of(F, 9, 8), of(F, 7, 7), [1e-30, 1e-30], OutputPixelOffsets=[-3.0, 3.0]
     ),
     "no scale": resampling("NEAREST_NEIGHBOR", of(F, 9, 8), of(F, 3, 3), [0.0, 1.0]),
+}
+ANTIALIASED = {
+    "a ninth": antialiased(of(F, 1, 3, 40, 300), of(F, 1, 3, 9, 33)),
+    "more taps than tables have": antialiased(of(F, 4, 700), of(F, 4, 3)),
+    "of planes, too": antialiased(of(F, 24, 11, 5), of(F, 5, 3, 2)),
+    "of more planes than tables have": antialiased(of(F, 300, 2, 3), of(F, 2, 2, 3)),
+    "bytes": antialiased(of("UINT8", 1, 40, 60), of("UINT8", 1, 7, 8)),
+}
+BACK = {
+    "a picture": back("LINEAR", of(F, 2, 3, 16, 18), of(F, 2, 3, 8, 9), [1.0, 1.0, 2.0, 2.0]),
+    "halves": back("LINEAR", of(H, 1, 70, 280), of(H, 1, 35, 140), [1.0, 2.0, 2.0]),
+    "of what was made smaller": back("LINEAR", of(F, 3, 5, 6), of(F, 3, 13, 9), [1.0, 0.4, 0.7]),
+    "along all": back("LINEAR", of(F, 3, 4, 6, 7), of(F, 2, 3, 4, 5), [1.5, 1.3, 1.5, 1.4]),
+    "all at an edge": back("LINEAR", of(F, 2, 400), of(F, 2, 3), [1.0, 1.0]),
+    "no scale": back("LINEAR", of(F, 9, 8), of(F, 3, 8), [0.0, 1.0]),
+    "with gaps": back(
+        "LINEAR", of(F, 2, 8, 9, strides=(200, 18, 2)), of(F, 2, 4, 6, strides=(1, 2, 9)), [1.0, 2.0, 1.5]
+    ),
+    "nearest": back("NEAREST_NEIGHBOR", of(F, 2, 3, 16, 27), of(F, 2, 3, 8, 9), [1.0, 1.0, 2.0, 3.0]),
+    "nearest, made smaller": back("NEAREST_NEIGHBOR", of(H, 4, 20), of(H, 9, 8), [0.5, 2.5]),
+    "nearest, all at an edge": back("NEAREST_NEIGHBOR", of(F, 2, 400), of(F, 2, 3), [1.0, 1.0]),
 }
 POOLINGS = {
     "average": gradient("Average", of(F, 2, 3, 5, 6), of(F, 2, 3, 9, 11), 3, IncludePadding=False),
@@ -86,7 +134,13 @@ POOLINGS = {
 }  # fmt: skip
 CASES = {
     f"{kind}: {name}": desc
-    for kind, cases in (("linear", LINEAR), ("nearest", NEAREST), ("gradient", POOLINGS))
+    for kind, cases in (
+        ("linear", LINEAR),
+        ("nearest", NEAREST),
+        ("antialiased", ANTIALIASED),
+        ("back", BACK),
+        ("gradient", POOLINGS),
+    )
     for name, desc in cases.items()
 }
 
@@ -127,7 +181,11 @@ def test_shaders_give_what_the_reference_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize(
-    "name", ["linear: a picture", "linear: smaller", "gradient: average", "gradient: greatest"]
+    "name",
+    [
+        *("linear: a picture", "linear: smaller", "antialiased: of planes, too", "back: along all"),
+        *("gradient: average", "gradient: greatest"),
+    ],
 )
 def test_what_is_no_number_goes_where_it_counts(name: str, value: float, device: Any) -> None:
     check(device, CASES[name], inputs_of(CASES[name], value))
@@ -147,6 +205,34 @@ def test_linear_is_what_numpy_interpolates(device: Any) -> None:
         desc = resampling("LINEAR", of(F, size), of(F, count), [scale])
         found = gpu.run(desc, {"InputTensor": data}, device)["OutputTensor"]
         np.testing.assert_allclose(found, np.interp(places, np.arange(size), data), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["linear: several tiles", "back: of what was made smaller", "back: no scale"]
+)
+def test_tables_give_the_bytes_of_the_definition(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of the same products in the same order, whether a thread goes through its box or has tables."""
+    inputs = inputs_of(CASES[name])
+    (tables,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    monkeypatch.setitem(telling.PLANNERS, "separable", plan_definition)
+    assert len(gpu.planned(CASES[name]).dispatches) == 2
+    (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    assert tables.tobytes() == alone.tobytes()
+
+
+def test_gradients_are_those_of_what_numpy_interpolates(device: Any) -> None:
+    """Interpolation is a matrix along each axis, and the gradient is its transpose."""
+    sizes, counts, scales = (5, 13), (11, 6), (2.2, 0.45)
+    matrices = []
+    for size, count, scale in zip(sizes, counts, scales, strict=True):
+        places = (np.arange(count) + 0.5) / scale - 0.5
+        matrices.append(np.array([np.interp(places, np.arange(size), row) for row in np.eye(size)]))
+    given = np.random.default_rng(2).normal(0, 1, counts).astype(np.float32)
+    desc = back("LINEAR", of(F, *counts), of(F, *sizes), list(scales))
+    found = gpu.run(desc, {"InputGradientTensor": given}, device)["OutputGradientTensor"]
+    np.testing.assert_allclose(found, matrices[0] @ given @ matrices[1].T, 1e-5, 1e-5)
 
 
 def test_gradients_of_averages_are_those_of_a_matrix(device: Any) -> None:

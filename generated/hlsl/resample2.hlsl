@@ -13,6 +13,16 @@
 //   PASS       what is written:
 //              0 Place
 //              1 OutputTensor
+//              2 OutputTensor, a sum over a box of InputTensor, by tables for each axis
+//              3 OutputTensor, moved from InputTensor, by tables for each axis
+// In passes from 2 on only, where each group has a tile of the last two dimensions, and planes of the others:
+//   ACROSS     threads side by side; each has four elements of a row
+//   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that threads read side by side
+//   TILE_ROWS  rows of a group
+//   GROUP_PLANES  planes of a group
+//   PLANES     of these, how many a thread has under way
+//   TAPS       taps of an element along one axis for which tables have room
+//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -29,14 +39,24 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
-//   RANK       dimensions of what is written, 1 or more
+//   RANK       dimensions of what is written, in passes before 2, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
+#if PASS < 2
+#define OUTPUT_VECTOR 1
+#endif
+#if OUTPUT_VECTOR == 1 || OUTPUT_BITS < 16
+typedef OUTPUT_STORED OutputBuffer;
+#else
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+#if PASS >= 2
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -44,9 +64,37 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
+#if PASS >= 2
+    Dimension sizes[RANK];  // of the output
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 keptPlaceSizes[2];
+    float4 scales[2];
+    float4 outputPixelOffsets[2];
+    float4 inputPixelOffsets[2];
+    uint tilesAcross;  // of a plane
+    uint tilesDown;
+    uint planeCount;
+    uint groupColumns;  // thread groups along x
+    int keptPlaceFirst;
+    int isLinear;
+    int isDecreasing;
+    int number;
+#else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputSizes[2];
     int4 inputStrides[2];
@@ -62,6 +110,8 @@ struct Dimension
     int keptPlaceFirst;
     int isLinear;
     int isDecreasing;
+    int number;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -625,21 +675,26 @@ void WriteKeptPlace(uint number, REAL_VALUE entry)
 
 precise REAL_VALUE OutputOffset(int d)
 {
-    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
+    return ((uint)d < OUTPUT_PIXEL_OFFSETS_LENGTH ? outputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0);
 }
 
-precise REAL_VALUE Chosen(List at)
+precise REAL_VALUE Chosen(int d, int o)
 {
-    if (!Equal((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)), (REAL_VALUE)0.0f))
+    if (!Equal(((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0), (REAL_VALUE)0.0f))
     {
-        return Divide((Convert(Entry(at, 1), (REAL_VALUE)0) - OutputOffset(Entry(at, 0))), (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), Entry(at, 0)));
+        return Divide((Convert(o, (REAL_VALUE)0) - OutputOffset(d)), ((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
     }
     return (REAL_VALUE)0.0f;
 }
 
 precise REAL_VALUE InputOffset(int d)
 {
-    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
+    return ((uint)d < INPUT_PIXEL_OFFSETS_LENGTH ? inputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0);
+}
+
+precise REAL_VALUE Place(int d, int o)
+{
+    return ((Chosen(d, o)) - InputOffset(d));
 }
 
 int Size(int d)
@@ -787,6 +842,504 @@ INPUT_VALUE Chosen2(List at)
     return Chosen3(at);
 }
 
+precise REAL_VALUE Chosen5(int d, int i)
+{
+    if (!Equal(((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0), (REAL_VALUE)0.0f))
+    {
+        return Divide((Convert(max(min((int)i, (int)number), (int)0), (REAL_VALUE)0) - ((uint)d < OUTPUT_PIXEL_OFFSETS_LENGTH ? outputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0)), ((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
+    }
+    return (REAL_VALUE)0.0f;
+}
+
+#if PASS >= 2
+static const uint COLUMNS = 4;  // of a thread
+static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // from a thread to the next
+static const uint TILE_COLUMNS = ACROSS * COLUMNS;
+static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions of planes
+static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: columns, rows, planes
+
+groupshared uint tapsFirst[ENTRIES];  // how far the first tap lies from the begin of the tensor
+
+#if PASS == 2
+static const uint TOTALS = 1;
+static const uint LEFT_OUT = 0xffffffffu;  // in place of the weight of a tap that takes no part
+groupshared uint tapsCount[ENTRIES];  // more than TAPS where tables have no room for them
+groupshared uint tapsWeights[TAPS * ENTRIES];  // as bits; those of all first taps lie side by side
+
+precise float PlaceOfResult(int d, int i)
+{
+    return ((Chosen5(d, i)) - ((uint)d < INPUT_PIXEL_OFFSETS_LENGTH ? inputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
+}
+
+// Where taps of index i along dimension d are
+void Box(int d, int i, float placeOfResult, out int first, out int last)
+{
+    first = (max(min(Convert(Floor((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) - (REAL_VALUE)1.0f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1) - 1), (int)0 - 1) + 1);
+    last = max(min(Convert(Ceil((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) + (REAL_VALUE)1.0f)), (int)0), (int)((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0)), (int)1);
+}
+
+// Whether one of them takes part, and with what weight
+bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
+{
+    weight = Max(((REAL_VALUE)1.0f - Abs((Convert(p, (REAL_VALUE)0) - Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f))))), (REAL_VALUE)0.0f);
+    return true;
+}
+
+void Box(int d, int i, out int first, out int last)
+{
+    const float placeOfResult = PlaceOfResult(d, i);
+    Box(d, i, placeOfResult, first, last);
+}
+
+bool WeightAt(int d, int i, int p, out float weight)
+{
+    const float placeOfResult = PlaceOfResult(d, i);
+    return WeightAt(d, i, p, placeOfResult, weight);
+}
+
+// An entry of the tables. Taps before and behind all that take part are left out.
+void TabulateEntry(uint n, int d, int i)
+{
+    const float placeOfResult = PlaceOfResult(d, i);
+    int first, last;
+    Box(d, i, placeOfResult, first, last);
+    const bool isInside = first >= 0 && last <= inputSizes[d / 4][d % 4];
+    uint count = 0;
+    [loop]
+    for (int p = first; p < last; p++)
+    {
+        float weight;
+        const bool takes = WeightAt(d, i, p, placeOfResult, weight);
+        if (takes && count == 0)
+            first = p;
+        const uint tap = (uint)(p - first);
+        if (tap < TAPS)
+            tapsWeights[tap * ENTRIES + n] = takes ? asuint(weight) : LEFT_OUT;
+        if (takes)
+            count = tap + 1;
+    }
+    tapsCount[n] = isInside ? count : TAPS + 1;  // what is read beyond a tensor is as its edge
+    tapsFirst[n] = count == 0 ? 0 : (uint)first * (uint)inputStrides[d / 4][d % 4];
+}
+
+void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
+{
+    const INPUT_VALUE element = (INPUT_VALUE)stored;
+    const precise float total0 = totals[0] + weight * Convert(element, (REAL_VALUE)0);
+    totals[0] = total0;
+}
+
+OUTPUT_VALUE Made(float totals[TOTALS])
+{
+    const float total0 = totals[0];
+    return (INPUT_VALUE)QuantizeOutput(total0);
+}
+#endif
+#if PASS == 3
+precise float PlaceOfResult(int d, int i)
+{
+    return ((Chosen5(d, i)) - ((uint)d < INPUT_PIXEL_OFFSETS_LENGTH ? inputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
+}
+
+// An entry of the tables
+void TabulateEntry(uint n, int d, int i)
+{
+    const float placeOfResult = PlaceOfResult(d, i);
+    const int first = clamp(max(min(Convert(((isDecreasing != 0) ? Floor(placeOfResult) : Ceil(placeOfResult)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1)), (int)0), 0, inputSizes[d / 4][d % 4] - 1);
+    tapsFirst[n] = (uint)first * (uint)inputStrides[d / 4][d % 4];
+}
+
+OUTPUT_VALUE Made(INPUT_VALUE stored)
+{
+    const INPUT_VALUE element = (INPUT_VALUE)stored;
+    return element;
+}
+#endif
+
+// The elements of a thread, of which the last ones may be beyond the end of the row
+void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
+{
+    const uint stride = (uint)outputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
+    [unroll]
+    for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
+    {
+        const uint x = column + j * COLUMN_STEP;
+        if (x < sizes[RANK - 1].size)
+        {
+#if OUTPUT_VECTOR == 1
+            StoreOutput(place + x * stride, values[j]);
+#elif OUTPUT_BITS < 16
+            outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8 | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
+#else
+            OutputBuffer some;
+            [unroll]
+            for (uint k = 0; k < OUTPUT_VECTOR; k++)
+                some[k] = (OUTPUT_STORED)values[j + k];
+            outputTensor[(place + x) / OUTPUT_VECTOR] = some;
+#endif
+        }
+    }
+}
+
+// The coordinate of a plane along one of the outer dimensions
+uint PlaneAlong(uint plane, int axis)
+{
+    uint coordinate = 0;
+    [loop]
+    for (int d = (int)OUTER - 1; d >= axis; d--)
+    {
+        const uint above = DivideBySize(plane, sizes[d]);
+        coordinate = plane - above * sizes[d].size;
+        plane = above;
+    }
+    return coordinate;
+}
+
+// Where a plane of the output begins
+uint BeginOf(uint plane)
+{
+    uint begin = 0;
+    [unroll]
+    for (int d = (int)OUTER - 1; d >= 0; d--)
+    {
+        const uint above = d > 0 ? DivideBySize(plane, sizes[d]) : 0;
+        begin += (plane - above * sizes[d].size) * (uint)outputStrides[d / 4][d % 4];
+        plane = above;
+    }
+    return begin;
+}
+
+// Where a row of a plane begins
+uint BeginOfRow(uint row)
+{
+#if RANK > 1
+    return row * (uint)outputStrides[(RANK - 2) / 4][(RANK - 2) % 4];
+#else
+    return 0;
+#endif
+}
+
+// Where a group begins
+struct Tile
+{
+    uint column;
+    uint row;
+    uint plane;
+};
+
+Tile TileOf(uint group)
+{
+    const uint above = group / tilesAcross, plane = above / tilesDown;
+    const Tile tile = { (group - above * tilesAcross) * TILE_COLUMNS, (above - plane * tilesDown) * TILE_ROWS, plane * GROUP_PLANES };
+    return tile;
+}
+
+bool IsInside(uint row, uint column)
+{
+#if RANK > 1
+    return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size;
+#else
+    return column < sizes[RANK - 1].size && row == 0;
+#endif
+}
+
+// The tables of a tile: of each thread's first column, each one's second, and so on, then of rows and planes. What the
+// tile has beyond the output is as its last column, row or plane.
+void Tabulate(Tile tile, uint thread)
+{
+    [loop]
+    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
+    {
+        int d = RANK - 1;
+        uint i = tile.column + n % ACROSS * THREAD_STEP + n / ACROSS * COLUMN_STEP;
+        if (n >= TILE_COLUMNS + TILE_ROWS)
+        {
+            const uint number = n - TILE_COLUMNS - TILE_ROWS;
+            d = (int)(number / GROUP_PLANES);
+            i = PlaneAlong(min(tile.plane + number % GROUP_PLANES, planeCount - 1), d);
+        }
+        else if (n >= TILE_COLUMNS)
+        {
+            d = RANK - 2;
+            i = tile.row + n - TILE_COLUMNS;
+        }
+        if (d >= 0)
+            TabulateEntry(n, d, (int)min(i, sizes[d].size - 1));
+    }
+    GroupMemoryBarrierWithGroupSync();
+}
+
+#if PASS == 2
+// The box of an element, tap after tap
+void SumAlone(List at, out float totals[TOTALS])
+{
+    uint t;
+    [unroll]
+    for (t = 0; t < TOTALS; t++)
+        totals[t] = 0;
+    List first = Zeros(RANK), last = Zeros(RANK);
+    int d;
+    [loop]
+    for (d = 0; d < RANK; d++)
+        Box(d, at.entries[d], first.entries[d], last.entries[d]);
+    List tap = first;
+    [loop]
+    for (bool more = IsBox(first, last); more; more = Advance(tap, first, last))
+    {
+        bool takes = true;
+        float product = 1;
+        [loop]
+        for (d = 0; d < RANK; d++)
+        {
+            float weight;
+            takes = WeightAt(d, at.entries[d], tap.entries[d], weight) && takes;
+            product = product * weight;
+        }
+        if (takes)
+            AddTap(totals, product, ReadInput(tap));
+    }
+}
+
+// One of all combinations of a plane's taps along outer dimensions: where it leads, and with what weight. Whether it takes
+// part; none does from the last one on.
+bool OuterTap(uint plane, uint tap, out uint place, out float weight)
+{
+    uint taps[OUTER + 1];
+    bool takes = true;
+    place = 0;
+    weight = 1;
+    int d;
+    [unroll]
+    for (d = (int)OUTER - 1; d >= 0; d--)
+    {
+        const uint n = TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane, count = tapsCount[n];
+        takes = takes && count > 0;
+        taps[d] = 0;
+        if (count > 1)
+        {
+            const uint above = tap / count;
+            taps[d] = tap - above * count;
+            tap = above;
+        }
+        place += tapsFirst[n] + taps[d] * (uint)inputStrides[d / 4][d % 4];
+    }
+    [unroll]
+    for (d = 0; d < (int)OUTER; d++)
+    {
+        const uint bits = tapsWeights[taps[d] * ENTRIES + TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane];
+        weight = weight * asfloat(bits);
+    }
+    return takes && tap == 0;
+}
+
+// How many there are; `longest` is the most along one dimension
+uint OuterTaps(uint plane, inout uint longest)
+{
+    uint all = 1;
+    [unroll]
+    for (int d = 0; d < (int)OUTER; d++)
+    {
+        const uint count = tapsCount[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane];
+        longest = max(longest, count);
+        all *= count;
+    }
+    return all;
+}
+
+// A thread's elements in a plane one after the other, where tables have no room for their taps
+void SumEachAlone(uint plane, uint row, uint column)
+{
+    List at = Zeros(RANK);
+    [loop]
+    for (int d = 0; d < (int)OUTER; d++)
+        at.entries[d] = (int)PlaneAlong(plane, d);
+#if RANK > 1
+    at.entries[RANK - 2] = (int)row;
+#endif
+    OUTPUT_VALUE values[COLUMNS];
+    [loop]
+    for (uint j = 0; j < COLUMNS; j++)
+    {
+        at.entries[RANK - 1] = (int)min(column + j * COLUMN_STEP, sizes[RANK - 1].size - 1);
+        float totals[TOTALS];
+        SumAlone(at, totals);
+        values[j] = Made(totals);
+    }
+    StoreColumns(BeginOf(plane) + BeginOfRow(row), column, values);
+}
+
+void WorkOutTile(uint group, uint thread)
+{
+    const Tile tile = TileOf(group);
+    if (tile.plane >= planeCount)
+        return;
+    Tabulate(tile, thread);
+    const uint column = tile.column + thread % ACROSS * THREAD_STEP;
+    uint p, j, t;
+    uint columnFirst[COLUMNS], columnTaps[COLUMNS], most = 0;
+    [unroll]
+    for (j = 0; j < COLUMNS; j++)
+    {
+        columnFirst[j] = tapsFirst[j * ACROSS + thread % ACROSS];
+        columnTaps[j] = tapsCount[j * ACROSS + thread % ACROSS];
+        most = max(most, columnTaps[j]);
+    }
+    const uint step = (uint)inputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
+
+    [loop]
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
+    {
+        const uint row = tile.row + down;
+        const uint rowEntry = TILE_COLUMNS + down;
+#if RANK > 1
+        const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry];
+        const uint rowStep = (uint)inputStrides[(RANK - 2) / 4][(RANK - 2) % 4];
+#else
+        const uint rowFirst = 0, rowTaps = 1, rowStep = 0;
+#endif
+        [loop]
+        for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
+        {
+            uint longest = max(most, rowTaps), mostOuter = 0;
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+                mostOuter = max(mostOuter, OuterTaps(plane + p, longest));
+            if (longest > TAPS)
+            {
+                [loop]
+                for (p = 0; p < PLANES && tile.plane + plane + p < planeCount; p++)
+                    SumEachAlone(tile.plane + plane + p, row, column);
+                continue;
+            }
+            float totals[PLANES][COLUMNS][TOTALS];
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    [unroll]
+                    for (t = 0; t < TOTALS; t++)
+                        totals[p][j][t] = 0;
+            [loop]
+            for (uint outer = 0; outer < mostOuter; outer++)
+            {
+                uint place[PLANES];
+                float weight[PLANES];
+                bool takes[PLANES];
+                [unroll]
+                for (p = 0; p < PLANES; p++)
+                    takes[p] = OuterTap(plane + p, outer, place[p], weight[p]);
+                [loop]
+                for (uint y = 0; y < rowTaps; y++)
+                {
+#if RANK > 1
+                    const uint rowBits = tapsWeights[y * ENTRIES + rowEntry];
+                    const float rowWeight = asfloat(rowBits);
+#else
+                    const float rowWeight = 1;
+#endif
+                    const uint rowPlace = rowFirst + y * rowStep;
+                    [loop]
+                    for (uint x = 0; x < most; x++)
+                    {
+                        uint places[COLUMNS];
+                        uint bits[COLUMNS];
+                        INPUT_VALUE loaded[PLANES][COLUMNS];
+                        [unroll]
+                        for (j = 0; j < COLUMNS; j++)
+                        {
+                            const uint tap = min(x, max(columnTaps[j], 1) - 1);  // one that is there, whether it takes part or not
+                            places[j] = rowPlace + columnFirst[j] + tap * step;
+                            bits[j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
+                        }
+                        [unroll]
+                        for (p = 0; p < PLANES; p++)
+                            [unroll]
+                            for (j = 0; j < COLUMNS; j++)
+                                loaded[p][j] = LoadInput(place[p] + places[j]);
+                        [unroll]
+                        for (p = 0; p < PLANES; p++)
+                        {
+                            [unroll]
+                            for (j = 0; j < COLUMNS; j++)
+                            {
+                                float with[TOTALS] = totals[p][j];
+                                AddTap(with, weight[p] * rowWeight * asfloat(bits[j]), loaded[p][j]);
+                                if (takes[p] && x < columnTaps[j])
+                                    totals[p][j] = with;
+                            }
+                        }
+                    }
+                }
+            }
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+            {
+                OUTPUT_VALUE values[COLUMNS];
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    values[j] = Made(totals[p][j]);
+                if (tile.plane + plane + p < planeCount)
+                    StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
+            }
+        }
+    }
+}
+#endif
+
+#if PASS == 3
+void WorkOutTile(uint group, uint thread)
+{
+    const Tile tile = TileOf(group);
+    if (tile.plane >= planeCount)
+        return;
+    Tabulate(tile, thread);
+    const uint column = tile.column + thread % ACROSS * THREAD_STEP;
+    uint p, j;
+    uint places[COLUMNS];
+    [unroll]
+    for (j = 0; j < COLUMNS; j++)
+        places[j] = tapsFirst[j * ACROSS + thread % ACROSS];
+    [loop]
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
+    {
+        const uint row = tile.row + down;
+#if RANK > 1
+        const uint rowFirst = tapsFirst[TILE_COLUMNS + down];
+#else
+        const uint rowFirst = 0;
+#endif
+        [loop]
+        for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
+        {
+            INPUT_VALUE loaded[PLANES][COLUMNS];
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+            {
+                uint begin = rowFirst;
+                [unroll]
+                for (int d = 0; d < (int)OUTER; d++)
+                    begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p];
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    loaded[p][j] = LoadInput(begin + places[j]);
+            }
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+            {
+                OUTPUT_VALUE values[COLUMNS];
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                    values[j] = Made(loaded[p][j]);
+                if (tile.plane + plane + p < planeCount)
+                    StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
+            }
+        }
+    }
+}
+#endif
+#endif
+
+#if PASS < 2
 // The coordinate of an element
 List Numbered(uint number)
 {
@@ -800,17 +1353,22 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS >= 2
+    WorkOutTile(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Place
-    WriteKeptPlace(first + item, ((Chosen(at)) - InputOffset(Entry(at, 0))));
+    WriteKeptPlace(first + item, Place(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (Chosen2(at)));
+#endif
 #endif
 }

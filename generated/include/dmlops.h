@@ -22856,6 +22856,13 @@ typedef struct dmlops_plan_RowsPass {
     int64_t output;
 } dmlops_plan_RowsPass;
 
+typedef struct dmlops_plan_SeparablePass {
+    int64_t number;
+    int64_t tensor;
+    int64_t output;
+    int is_sum;
+} dmlops_plan_SeparablePass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -22881,6 +22888,11 @@ typedef struct dmlops_plan_SumsPass_list {
     const dmlops_plan_SumsPass* items;
 } dmlops_plan_SumsPass_list;
 
+typedef struct dmlops_plan_SeparablePass_list {
+    int64_t count;
+    const dmlops_plan_SeparablePass* items;
+} dmlops_plan_SeparablePass_list;
+
 typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Kept_list kept;
     dmlops_plan_Pass_list passes;
@@ -22893,6 +22905,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_AttentionPass attention;
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
+    dmlops_plan_SeparablePass_list separable;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -22942,6 +22955,11 @@ typedef struct dmlops_plan_Factors {
     int64_t depth;
     dmlops_plan_Window window;
 } dmlops_plan_Factors;
+
+typedef struct dmlops_plan_Separable {
+    int64_t rank;
+    dmlops_plan_int_8 applies;
+} dmlops_plan_Separable;
 
 typedef struct dmlops_plan_Tensor_16 {
     int64_t count;
@@ -23090,6 +23108,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_AttentionViews attention;
     dmlops_plan_int_8 reduced;
     dmlops_plan_int_8 sums;
+    dmlops_plan_Separable separable;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_Dimension_10 {
@@ -23758,6 +23777,33 @@ typedef struct dmlops_plan_ScatterParams {
     dmlops_plan_ScatterLookup_8 lookups;
 } dmlops_plan_ScatterParams;
 
+typedef struct dmlops_plan_SeparableParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    int64_t tilesAcross;
+    int64_t tilesDown;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SeparableParams;
+
+typedef struct dmlops_plan_SeparableTile {
+    int64_t threads;
+    int64_t across;
+    int64_t rows;
+    int64_t planes;
+    int64_t at_once;
+    int64_t taps;
+} dmlops_plan_SeparableTile;
+
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
 typedef struct dmlops_plan_TopK {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -24157,6 +24203,23 @@ DMLOPS_CALLED void dmlops_put_ScatterParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_SeparableParams(
+    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_word(planning, record->tilesAcross);
+    dmlops_put_word(planning, record->tilesDown);
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
 DMLOPS_CALLED void dmlops_put_TopKParams(
     dmlops_planning* planning, const dmlops_plan_TopKParams* record) {
     dmlops_put_word(planning, record->count);
@@ -24489,6 +24552,17 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
+    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry);
@@ -29265,6 +29339,198 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
 }
 
+/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
+}
+
+/* How many taps most elements have along an axis where what is read is weighted by its distance. */
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output) {
+    int64_t ratio = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
+        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
+    }
+    return dmlops_plan_power_above(planning, dmlops_add(dmlops_multiply(2, ratio), 2), 64);
+}
+
+/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
+    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
+    int64_t across = best;
+    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
+        across = dmlops_divide(across, 2);
+        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
+            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
+            best = across;
+        }
+    }
+    return best;
+}
+
+/* An output by its last two dimensions; one row where there is one dimension alone. */
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
+    int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
+    int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
+    dmlops_plan_Extent made_1;
+    made_1.columns = columns;
+    made_1.rows = rows;
+    made_1.planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    return made_1;
+}
+
+/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
+    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
+    int64_t threads = dmlops_multiply(across, rows);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
+    int64_t at_once = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
+        dmlops_plan_ceil_div(planning, extent.planes, at_once)) < 264))) {
+        at_once = dmlops_divide(at_once, 2);
+    }
+    int64_t planes = at_once;
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4, at_once)))
+        && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes, dmlops_multiply(2,
+        planes))) >= 1056))) {
+        planes = dmlops_multiply(2, planes);
+    }
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
+        1056))) {
+        rows = dmlops_multiply(2, rows);
+    }
+    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
+    int64_t entries = dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
+        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 2)) >
+        7168))) {
+        taps = dmlops_divide(taps, 2);
+    }
+    dmlops_plan_SeparableTile made_1;
+    made_1.threads = threads;
+    made_1.across = across;
+    made_1.rows = rows;
+    made_1.planes = planes;
+    made_1.at_once = at_once;
+    made_1.taps = taps;
+    return made_1;
+}
+
+/* The pass that applies, by its place, or NONE. */
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    for (int64_t place = 0; place < shader->separable.count; ++place) {
+        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
+        int64_t rank = told->separable.rank;
+        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
+            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
+            told->tensors.count)].sizes.count);
+        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
+            is_whole) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* One dispatch; the passes of the definition where none of taps applies. */
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
+    if (place == -1) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_plan_SeparablePass one = shader->separable.items[dmlops_item(planning, place, shader->separable.count)];
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, one.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, one.output, told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
+        if (bound->is_present) {
+            dmlops_plan_check_span(planning, bound);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
+    }
+    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
+    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
+    dmlops_plan_Extent extent = made_4;
+    dmlops_plan_SeparableTile tile = made_5;
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, tile.across));
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
+        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
+    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads),
+        tile.threads, 1);
+    dmlops_out_define(planning, "", "PASS", one.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
+    dmlops_out_define(planning, "", "RANK", output.sizes.count);
+    dmlops_out_define(planning, "", "ACROSS", tile.across);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
+    dmlops_out_define(planning, "", "PLANES", tile.at_once);
+    dmlops_out_define(planning, "", "TAPS", tile.taps);
+    int is_apart = one.is_sum && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning, -1,
+        tensor.sizes.count)] > output.sizes.items[dmlops_item(planning, -1, output.sizes.count)]);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
+        const int64_t size = output.sizes.items[each_6];
+        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
+        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
+    }
+    int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
+        output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
+    dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", is_apart ? 1 : vector);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
+        const int64_t size = output.sizes.items[each_8];
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_Loop made_10;
+        made_10.size = size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    }
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+    dmlops_plan_SeparableParams params;
+    params.sizes = made_11;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.tilesAcross = across;
+    params.tilesDown = down;
+    params.planeCount = extent.planes;
+    params.groupColumns = grid_.columns;
+    params.scalars = known.scalars;
+    dmlops_put_SeparableParams(planning, &params);
+    dmlops_out_dispatch(planning, &grid_, 0);
+}
+
 /* The least power of 2 that is not below a number, 2 or more. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number) {
     (void)planning;
@@ -30734,6 +31000,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -30947,6 +31214,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -31052,6 +31320,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -31196,6 +31465,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -31281,6 +31551,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -31363,6 +31634,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -31532,25 +31804,66 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
     dmlops_plan_map(planning, &told);
 }
 
+static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
+    {1, dmlops_upsample_2d_kept},
+    {2, dmlops_upsample_2d_passes},
+    {0, NULL},
+    {1, dmlops_upsample_2d_bounds},
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {2, dmlops_upsample_2d_separable},
+};
+
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
+    dmlops_plan_Definition told;
+    int64_t wanted;
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.over = 1;
+    told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "INTERPOLATION_MODE", dmlops_enum(&desc->InterpolationMode));
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Height);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Width);
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_upsample_2d_shader);
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    dmlops_plan_map(planning, &told);
+    dmlops_push(&list1, (int64_t)InputTensor->DimensionCount);
+    int64_t max1 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)InputTensor->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Height);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    told.separable.rank = (int64_t)InputTensor->DimensionCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_upsample_2d_shader);
 }
 
 static inline void dmlops_gather_trace(const void* description, dmlops_trace* trace) {
@@ -31677,6 +31990,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1, -1, -1},
     {1, 5, 31, 32, 0, 5},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -31714,6 +32028,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {2, 0, 7, 8, 0, 3},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -31794,6 +32109,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -31855,6 +32171,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {-1, -1, -1, -1, -1, -1},
     {2, 0, 1, 2, 0, 1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -31909,6 +32226,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
+    {0, NULL},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -32004,6 +32322,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
+    {0, NULL},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -32117,6 +32436,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
+    {0, NULL},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -32405,6 +32725,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -32489,6 +32810,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -32589,6 +32911,7 @@ static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
@@ -32601,6 +32924,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {2, dmlops_resample_separable},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -32626,7 +32950,18 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_plan_definition(planning, &told, &dmlops_resample_shader);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    told.separable.rank = (int64_t)desc->ScaleCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_resample_shader);
 }
 
 static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
@@ -32911,6 +33246,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -33094,6 +33430,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1, -1, -1},
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -33194,6 +33531,7 @@ static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
@@ -33206,6 +33544,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {2, dmlops_resample1_separable},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -33233,7 +33572,18 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_plan_definition(planning, &told, &dmlops_resample1_shader);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_resample1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
@@ -33248,6 +33598,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -33319,6 +33670,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -33408,6 +33760,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -33552,6 +33905,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -33852,6 +34206,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -33919,6 +34274,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -33991,6 +34347,7 @@ static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
@@ -34003,6 +34360,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {2, dmlops_resample_grad_separable},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -34030,7 +34388,18 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_plan_definition(planning, &told, &dmlops_resample_grad_shader);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_resample_grad_shader);
 }
 
 static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
@@ -34081,6 +34450,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -34163,6 +34533,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -34319,6 +34690,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -34393,6 +34765,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1, -1, -1},
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -34454,6 +34827,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -34488,6 +34862,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -34542,6 +34917,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -34610,6 +34986,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -34711,6 +35088,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1, -1, -1},
     {4, 0, 15, 16, 96, 4},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -34791,6 +35169,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {4, 0, 31, 32, 192, 5},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -35011,6 +35390,7 @@ static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
@@ -35023,6 +35403,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {2, dmlops_resample2_separable},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -35051,13 +35432,25 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
-    dmlops_plan_definition(planning, &told, &dmlops_resample2_shader);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_resample2_shader);
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
@@ -35070,6 +35463,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {2, dmlops_resample_grad1_separable},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -35098,7 +35492,18 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
-    dmlops_plan_definition(planning, &told, &dmlops_resample_grad1_shader);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_resample_grad1_shader);
 }
 
 static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
@@ -35135,6 +35540,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 384},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -36012,6 +36418,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -36100,6 +36507,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -36278,6 +36686,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {0, NULL},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -36347,6 +36756,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -36430,6 +36840,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {2, 0, 7, 8, 0, 3},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -36542,6 +36953,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 2432},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -37595,6 +38007,7 @@ static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
+static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}, {4, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
@@ -37607,6 +38020,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
+    {3, dmlops_resample3_separable},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -37636,7 +38050,19 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_integer(planning, &told.numbers, (desc->Antialiased != 0));
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
-    dmlops_plan_definition(planning, &told, &dmlops_resample3_shader);
+    int64_t max2 = INT64_MIN;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_list list2;
+    list2.count = 0;
+    dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (desc->Antialiased != 0)) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (!(desc->Antialiased != 0))) ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_list(planning, &told.separable.applies, &list2);
+    dmlops_plan_separable(planning, &told, &dmlops_resample3_shader);
 }
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
@@ -37653,6 +38079,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -37723,6 +38150,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
+    {0, NULL},
     {0, NULL},
 };
 

@@ -15,7 +15,18 @@ from collections.abc import Callable, Iterator
 
 from dmlgen.expr.defined import cuts_before_storing
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules import attention, contraction, elementwise, gather, reduction, rows, scan, sliding, sums
+from dmlgen.schedules import (
+    attention,
+    contraction,
+    elementwise,
+    gather,
+    reduction,
+    rows,
+    scan,
+    separable,
+    sliding,
+    sums,
+)
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm, Schedule
 
@@ -25,6 +36,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     attention.recognise,
     rows.recognise,
     sums.recognise,
+    separable.recognise,
 )
 
 

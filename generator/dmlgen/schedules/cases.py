@@ -243,7 +243,8 @@ def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
-    """What its parts decide: a truth value, one known where it stands, one of two that are alike."""
+    """What its parts decide: a truth value, one known where it stands, one of two that are alike, a float
+    that is divided by 1."""
     if known and node in known:  # a hash takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:
@@ -255,6 +256,8 @@ def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
             return ir.Number(not value, ir.BOOL)
         case ir.Conditional(then=then, otherwise=otherwise) if then == otherwise:
             return then
+        case ir.Binary("/", left, ir.Number(value=1.0), ir.FLOAT):
+            return left
         case ir.Logic(op=op, operands=operands):
             decisive = ir.Number(op == "or", ir.BOOL)
             rest = tuple(one for one in operands if not isinstance(one, ir.Number))

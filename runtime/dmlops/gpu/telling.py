@@ -48,6 +48,7 @@ from .plans.reduce import Reduce, plan_reduce
 from .plans.rows import plan_rows
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
+from .plans.separable import plan_separable
 from .plans.sliding import plan_sliding
 from .plans.told import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
 from .plans.top_k import TopK, plan_top_k
@@ -67,6 +68,7 @@ PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]]
     "products": plan_products,
     "sliding": plan_sliding,
     "rows": plan_rows,
+    "separable": plan_separable,
 }
 """Of definitions, by the name that shaders have for them."""
 

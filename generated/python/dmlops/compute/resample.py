@@ -58,6 +58,18 @@ def define(e: Evaluation) -> None:
     def input_offset(d: Any) -> Any:
         return e.as_single(0.5)
 
+    def place(d: Any, o: Any) -> Any:
+        return (
+            (
+                choose(
+                    e.as_single(f.single(entry(desc.Scales, d))) != 0.0,
+                    (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d))),
+                    e.as_single(0.0),
+                )
+            )
+            - input_offset(d)
+        )
+
     def x(d: Any, o: Any) -> Any:
         return e.single("Place", (d, o))
 
@@ -115,15 +127,7 @@ def define(e: Evaluation) -> None:
         "Place": Kept(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
-            value=lambda at: (
-                choose(
-                    e.as_single(f.single(entry(desc.Scales, at[0]))) != 0.0,
-                    (e.as_single(at[1]) - output_offset(at[0]))
-                    / e.as_single(f.single(entry(desc.Scales, at[0]))),
-                    e.as_single(0.0),
-                )
-            )
-            - input_offset(at[0]),
+            value=lambda at: place(at[0], at[1]),
         ),
     }
     e.outputs = {
@@ -134,7 +138,13 @@ def define(e: Evaluation) -> None:
     e.known = {
         "scales": lambda: desc.Scales,
         "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
         "dims": lambda: dims(),
+        "told.separable.rank": lambda: desc.ScaleCount,
+        "told.separable.applies": lambda: (
+            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
+        ),
     }
 
 
@@ -150,6 +160,13 @@ SHADER = Shader(
         Pass(('Place',), ()),
         Pass(('OutputTensor',), ('Place',)),
     ),
+    forms={
+        "separable": (
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+        ),
+    },
+    planner="separable",
     lists=(
         ("floats", "scales", "SCALES"),
     ),
@@ -157,6 +174,7 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
+        ("int", "number"),
     ),
     bounds=(
         ("dims", "DIMS"),

@@ -58,6 +58,18 @@ def define(e: Evaluation) -> None:
     def input_offset(d: Any) -> Any:
         return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
 
+    def place(d: Any, o: Any) -> Any:
+        return (
+            (
+                choose(
+                    e.as_single(f.single(entry(desc.Scales, d))) != 0.0,
+                    (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d))),
+                    e.as_single(0.0),
+                )
+            )
+            - input_offset(d)
+        )
+
     def x(d: Any, o: Any) -> Any:
         return e.single("Place", (d, o))
 
@@ -123,15 +135,7 @@ def define(e: Evaluation) -> None:
         "Place": Kept(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
-            value=lambda at: (
-                choose(
-                    e.as_single(f.single(entry(desc.Scales, at[0]))) != 0.0,
-                    (e.as_single(at[1]) - output_offset(at[0]))
-                    / e.as_single(f.single(entry(desc.Scales, at[0]))),
-                    e.as_single(0.0),
-                )
-            )
-            - input_offset(at[0]),
+            value=lambda at: place(at[0], at[1]),
         ),
     }
     e.outputs = {
@@ -145,7 +149,13 @@ def define(e: Evaluation) -> None:
         "inputPixelOffsets": lambda: desc.InputPixelOffsets,
         "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
         "isDecreasing": lambda: desc.RoundingDirection == enums.AxisDirection.DECREASING,
+        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
         "dims": lambda: dims(),
+        "told.separable.rank": lambda: desc.DimensionCount,
+        "told.separable.applies": lambda: (
+            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
+            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
+        ),
     }
 
 
@@ -161,6 +171,13 @@ SHADER = Shader(
         Pass(('Place',), ()),
         Pass(('OutputTensor',), ('Place',)),
     ),
+    forms={
+        "separable": (
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+        ),
+    },
+    planner="separable",
     lists=(
         ("floats", "scales", "SCALES"),
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
@@ -171,6 +188,7 @@ SHADER = Shader(
     scalars=(
         ("int", "isLinear"),
         ("int", "isDecreasing"),
+        ("int", "number"),
     ),
     bounds=(
         ("dims", "DIMS"),

@@ -58,6 +58,18 @@ def define(e: Evaluation) -> None:
     def input_offset(d: Any) -> Any:
         return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
 
+    def place(d: Any, o: Any) -> Any:
+        return (
+            (
+                choose(
+                    e.as_single(f.single(entry(desc.Scales, d))) != 0.0,
+                    (e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d))),
+                    e.as_single(0.0),
+                )
+            )
+            - input_offset(d)
+        )
+
     def x(d: Any, o: Any) -> Any:
         return e.single("Place", (d, o))
 
@@ -122,11 +134,7 @@ def define(e: Evaluation) -> None:
         )
 
     def whole2(at: Any) -> Any:
-        return (
-            e.as_single(e.sum(lambda p: weights(at, p), Box(first(at), last(at))))
-            if desc.Antialiased
-            else e.as_single(1.0)
-        )
+        return e.as_single(e.sum(lambda p: weights(at, p), Box(first(at), last(at))))
 
     def nearest(d: Any, o: Any, size: Any) -> Any:
         return clamp(
@@ -146,19 +154,15 @@ def define(e: Evaluation) -> None:
         "Place": Kept(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
-            value=lambda at: (
-                choose(
-                    e.as_single(f.single(entry(desc.Scales, at[0]))) != 0.0,
-                    (e.as_single(at[1]) - output_offset(at[0]))
-                    / e.as_single(f.single(entry(desc.Scales, at[0]))),
-                    e.as_single(0.0),
-                )
-            )
-            - input_offset(at[0]),
+            value=lambda at: place(at[0], at[1]),
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: e.quantized(blended(at) / whole2(at), "OutputTensor")
+        "OutputTensor": lambda at: (
+            e.quantized(blended(at) / whole2(at), "OutputTensor")
+            if desc.Antialiased
+            else e.quantized(blended(at), "OutputTensor")
+        )
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }
@@ -169,7 +173,14 @@ def define(e: Evaluation) -> None:
         "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
         "antialiased": lambda: desc.Antialiased,
         "isDecreasing": lambda: desc.RoundingDirection == enums.AxisDirection.DECREASING,
+        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
         "dims": lambda: dims(),
+        "told.separable.rank": lambda: desc.DimensionCount,
+        "told.separable.applies": lambda: (
+            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR and desc.Antialiased else 0,
+            1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR and not desc.Antialiased else 0,
+            1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
+        ),
     }
 
 
@@ -185,6 +196,14 @@ SHADER = Shader(
         Pass(('Place',), ()),
         Pass(('OutputTensor',), ('Place',)),
     ),
+    forms={
+        "separable": (
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
+            {"number": 4, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+        ),
+    },
+    planner="separable",
     lists=(
         ("floats", "scales", "SCALES"),
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
@@ -196,6 +215,7 @@ SHADER = Shader(
         ("int", "isLinear"),
         ("int", "antialiased"),
         ("int", "isDecreasing"),
+        ("int", "number"),
     ),
     bounds=(
         ("dims", "DIMS"),

@@ -9,6 +9,7 @@ from dmlgen.outputs.hlsl_definition.contraction import contracted_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import rows_pass
+from dmlgen.outputs.hlsl_definition.separable import separable_pass
 from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
 from dmlgen.outputs.hlsl_definition.sums import sums_passes
 from dmlgen.registry import Operator
@@ -17,6 +18,7 @@ OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...
     contracted_pass,
     sliding_pass,
     rows_pass,
+    separable_pass,
 )
 """Passes after those of the definition: with which number they begin is given."""
 

@@ -9,7 +9,7 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.defined import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.outputs.hlsl_definition.constants import Constants, bounds_of_lists, is_constant
+from dmlgen.outputs.hlsl_definition.constants import Constant, Constants, bounds_of_lists, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_definition.names import local, variables
@@ -104,8 +104,15 @@ class ShaderPrinter(LoopPrinter):
         raise TypeError(f"{node.name} is told to no shader")
 
     def index(self, node: ir.Index) -> str:
+        if isinstance(node.index, ir.Local) and node.index.varies and is_constant(node.sequence):
+            return self._read_in_place(self.constants.of(node.sequence), local(node.index.name))
         text = f"Entry({self.deciding(node.sequence)}, {self._narrow(node.index)})"
         return f"({REAL}){text}" if node.type == ir.FLOAT else text
+
+    def _read_in_place(self, listed: Constant, d: str) -> str:
+        """An entry of a constant list where threads differ in which: no list in registers has a number."""
+        zero = f"({REAL})0" if listed.kind == "floats" else "0"
+        return f"((uint){d} < {listed.macro}_LENGTH ? {listed.name}[(uint){d} / 4][(uint){d} % 4] : {zero})"
 
     def slice(self, node: ir.Slice) -> str:
         lower = "0" if node.lower is None else self._narrow(node.lower)

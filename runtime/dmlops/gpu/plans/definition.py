@@ -110,6 +110,16 @@ class RowsPass(NamedTuple):
     output: int
 
 
+class SeparablePass(NamedTuple):
+    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`.
+    Tensor and output are tensors by number."""
+
+    number: int
+    tensor: int
+    output: int
+    is_sum: bool
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
     and of numbers that bound lists, and faster ways to outputs and intermediate tensors."""
@@ -125,6 +135,7 @@ class DefinitionShader(NamedTuple):
     attention: AttentionPass
     rows: RowsPass
     sums: Sequence[SumsPass]
+    separable: Sequence[SeparablePass]
 
 
 class Listed(NamedTuple):
@@ -203,6 +214,13 @@ class Factors(NamedTuple):
     window: Window
 
 
+class Separable(NamedTuple):
+    """How many dimensions have taps, and for each pass of them 1 if it applies, else 0."""
+
+    rank: int
+    applies: Sizes
+
+
 class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
@@ -222,6 +240,7 @@ class Definition(NamedTuple):
     attention: AttentionViews
     reduced: Sizes
     sums: Sizes
+    separable: Separable
 
 
 class DefinitionParams(NamedTuple):

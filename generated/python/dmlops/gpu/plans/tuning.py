@@ -155,6 +155,15 @@ SHARING_BUSY = 262144  # not measured
 SHARING_LANES = 4  # not measured
 "threads that share a window, at least"
 
+SEPARABLE_THREADS = 256  # not measured
+"threads in a group, at most"
+SEPARABLE_GROUPS = 264  # not measured
+"groups that keep a GPU busy; with fewer, threads have fewer planes under way"
+SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
+"groups that leave none of it idle at the end; with more, each has more planes and rows"
+SEPARABLE_TABLE = 7168  # not measured
+"words of tables in group memory, at most"
+
 THIN_LEAST_THREADS = 256  # not measured
 "threads in a group that multiplies few rows, at least"
 THIN_MOST_THREADS = 512  # not measured

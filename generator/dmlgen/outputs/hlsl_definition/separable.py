@@ -1,0 +1,116 @@
+"""What the passes of taps along axes in the shader of a definition consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.printer import ATOM
+from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.functions import type_name
+from dmlgen.outputs.hlsl_definition.names import local
+from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.registry import Operator
+from dmlgen.schedules.separable import Separable, Way
+
+
+@dataclass(frozen=True)
+class WayPass:
+    """A pass: one way from taps to the output; see `schedules.separable`. All are texts.
+
+    `of_result` and `of_tap` are the values of locals, by name. Of each total there is what a tap adds, before
+    it is multiplied by the weight, "" for 1. `is_sum`: there are totals. `precise`: they are rounded as they
+    are written.
+    """
+
+    number: int
+    when: ir.Expr
+    first: str
+    last: str
+    takes: str
+    weight: str
+    of_result: Mapping[str, str]
+    of_tap: Mapping[str, str]
+    element: str
+    totals: Mapping[str, str]
+    value: str
+    precise: bool
+
+    @property
+    def is_sum(self) -> bool:
+        return bool(self.totals)
+
+
+@dataclass(frozen=True)
+class SeparablePass(FormPass):
+    """The passes of taps along axes, of which planners take the one that applies."""
+
+    output: Tensor
+    tensor: Tensor
+    rank: ir.Expr
+    ways: tuple[WayPass, ...]
+    field = "separable"
+    template = "separable"
+    planner = "separable"
+    params = "SeparableParams"
+
+    @property
+    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        return [
+            {
+                "number": way.number,
+                "tensor": self.tensor.member,
+                "output": self.output.member,
+                "is_sum": int(way.is_sum),
+            }
+            for way in self.ways
+        ]
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        """How many dimensions there are, and for each of the passes whether it applies, as 1 or 0."""
+        one, zero = ir.Number(1, ir.INT), ir.Number(0, ir.INT)
+        applies = ir.ListOf(tuple(ir.Conditional(way.when, one, zero) for way in self.ways))
+        return {"separable.rank": self.rank, "separable.applies": applies}
+
+    @property
+    def here(self) -> str:
+        return f"PASS >= {self.number}"
+
+
+def separable_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SeparablePass | None:
+    """The passes of an output that is made of taps along axes, if it is, from a number on."""
+    separable = operator.form(Separable)
+    if separable is None:
+        return None
+    ways = tuple(
+        _way(printer, separable.output, way, place) for place, way in enumerate(separable.ways, number)
+    )
+    output, tensor = (printer.tensors[name] for name in (separable.output, separable.tensor))
+    return SeparablePass(number, output, tensor, separable.rank, ways)
+
+
+def _way(printer: ShaderPrinter, output: str, way: Way, number: int) -> WayPass:
+    taps = way.taps
+    return WayPass(
+        number=number,
+        when=way.when,
+        first=printer.deciding(taps.first),
+        last="" if taps.last is None else printer.deciding(taps.last),
+        takes="" if taps.takes is None else printer.deciding(taps.takes, ATOM),
+        weight="" if taps.weight is None else printer.value(taps.weight, False),
+        of_result=_named(printer, taps.of_result),
+        of_tap=_named(printer, taps.of_tap),
+        element=type_name(way.element.type),
+        totals={
+            name: "" if term is None else printer.value(term, False) for name, term in way.totals.items()
+        },
+        value=printer.made(output, way.value),
+        precise=way.value.type != ir.FLOAT,
+    )
+
+
+def _named(printer: ShaderPrinter, values: Mapping[ir.Local, ir.Expr]) -> dict[str, str]:
+    return {local(one.name): printer.value(value, True) for one, value in values.items()}

@@ -1,0 +1,224 @@
+"""Definitions whose elements are made of a box of taps on one tensor, axis by axis: resampling, gradients.
+
+Along each dimension, which coordinates are read and with what weights depends on the dimension and on the
+output's coordinate in it alone, so that a table for each axis tells all. An element is a sum over the box, of
+products of a weight for each dimension, or the one element where all tables lead. The description chooses
+between several of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import is_known
+from dmlgen.registry import Intermediate, OutputDefinitions
+from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.sets import AT, ONE, ZERO
+
+DIMENSION, RESULT, TAP = (ir.Local(name, ir.INT, varies=True) for name in ("d", "i", "p"))
+"""In expressions of an axis: its number, the output's coordinate along it, and that of a tap."""
+
+
+@dataclass(frozen=True)
+class Taps:
+    """Along an axis, from `first` up to, without, `last`, those that `takes` says, each with a `weight`.
+
+    There is one tap alone where there is no `last`; all take part without `takes`, and weigh 1 without
+    `weight`. All are expressions of DIMENSION, RESULT and, but for the first two, TAP; they may use locals
+    that stand for entries of intermediate tensors: `of_result` by the first two of these, `of_tap` by TAP
+    in place of RESULT.
+    """
+
+    first: ir.Expr
+    last: ir.Expr | None
+    takes: ir.Expr | None
+    weight: ir.Expr | None
+    of_result: Mapping[ir.Local, ir.Expr]
+    of_tap: Mapping[ir.Local, ir.Expr]
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an output follows from taps where `when` holds: `value` is made of locals.
+
+    Those are sums over the box, `totals` by name, of a term times the weights, None for 1, where a term is
+    made of the local `element`; or `element` itself where there is one tap alone.
+    """
+
+    when: ir.Expr
+    taps: Taps
+    element: ir.Local
+    totals: Mapping[str, ir.Expr | None]
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class Separable(FastForm):
+    """A faster way to an output that is made of taps on a tensor, along each of `rank` dimensions
+    (`schedules`)."""
+
+    output: str
+    tensor: str
+    rank: ir.Expr
+    ways: tuple[Way, ...]
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Separable | None:
+    """The taps that the output of a definition comes down to."""
+    output, *others = defines.outputs
+    if others or not described.is_certain(output) or described.may_be(output, "FLOAT64"):
+        return None
+    try:
+        choices = list(_choices(written(defines.outputs[output], {})))
+    except TooLarge:
+        return None
+    ways: list[Way] = []
+    shapes: set[tuple[str, ir.Expr]] = set()
+    for when, value in choices:
+        with suppress(Unfit, TooLarge):
+            reader = _Reader(defines.tensors, described)
+            ways.append(reader.way(when, value))
+            shapes |= {(reader.tensor, rank) for rank in reader.ranks}
+    if len(shapes) != 1:
+        return None
+    ((tensor, rank),) = shapes
+    return Separable(output, tensor, rank, tuple(ways))
+
+
+def _choices(value: ir.Expr, *known: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """What a value is where, as the description decides."""
+    match value:
+        case ir.Conditional(test, then, otherwise) if is_known(test):
+            yield from _choices(then, *known, test)
+            yield from _choices(otherwise, *known, _negated(test))
+        case _:
+            yield (ir.Logic("and", known) if len(known) > 1 else (*known, ir.Number(True, ir.BOOL))[0]), value
+
+
+def _negated(test: ir.Expr) -> ir.Expr:
+    match test:
+        case ir.Compare("==", left, right):
+            return ir.Compare("!=", left, right)
+    return ir.Not(test)
+
+
+class _Reader:
+    """Reads what an output is in one case, and notes the tensor and how many dimensions lists have."""
+
+    def __init__(self, tensors: tuple[Intermediate, ...], described: Described) -> None:
+        self._tensors = {one.name: one for one in tensors}
+        self._described = described
+        self._of_result: dict[ir.Local, ir.Expr] = {}
+        self._of_tap: dict[ir.Local, ir.Expr] = {}
+        self.tensor = ""
+        self.ranks: set[ir.Expr] = set()
+
+    def way(self, when: ir.Expr, value: ir.Expr) -> Way:
+        loads = list(dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Load)))
+        if len(loads) != 1 or not self._described.is_certain(loads[0].tensor.name):
+            raise Unfit
+        (load,) = loads
+        self.tensor = load.tensor.name
+        element = ir.Local("element", load.type, varies=True)
+        folds = list(dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Fold)))
+        if folds:
+            names = {fold: f"total{number}" for number, fold in enumerate(folds)}
+            found = {name: self._sum(fold, load, element) for fold, name in names.items()}
+            if len({taps for taps, _ in found.values()}) != 1:
+                raise Unfit
+            first, last, takes, weight = next(taps for taps, _ in found.values())
+            totals = {name: term for name, (_, term) in found.items()}
+            new: dict[ir.Expr, ir.Expr] = {
+                fold: ir.Local(name, ir.FLOAT, varies=True) for fold, name in names.items()
+            }
+        else:
+            first, last, takes, weight = self._axis(load.coordinate, "list", None), None, None, None
+            totals, new = {}, {load: element}
+        made = ir.substitute(value, new)
+        if any(part == AT or isinstance(part, ir.Load | ir.Entry) for part in ir.walk(made)):
+            raise Unfit
+        taps = Taps(first, last, takes, weight, self._of_result, self._of_tap)
+        return Way(when, taps, element, totals, made)
+
+    def _sum(
+        self, fold: ir.Fold, load: ir.Load, element: ir.Local
+    ) -> tuple[tuple[ir.Expr, ir.Expr, ir.Expr | None, ir.Expr | None], ir.Expr | None]:
+        """The first and last taps of a sum, which take part, their weights, and what is weighted."""
+        match fold:
+            case ir.Fold("sum", (ir.Each(ir.Local(type=ir.INTS) as tap, ir.Reduce() as first, last),)) if (
+                load.coordinate == tap and fold.type == ir.FLOAT
+            ):
+                pass
+            case _:
+                raise Unfit
+        factors = _multiplied(fold.body)
+        weights = [one for one in factors if isinstance(one, ir.Reduce) and one.kind == "product"]
+        others = [one for one in factors if one not in weights]
+        if len(weights) > 1 or len(others) > 1:
+            raise Unfit
+        term = ir.substitute(others[0], {load: element}) if others else None
+        parts = () if term is None else ir.walk(term)
+        if any(part in (AT, tap) or isinstance(part, ir.Entry) for part in parts):
+            raise Unfit
+        takes = None if fold.condition is None else self._axis(fold.condition, "all", tap)
+        weight = self._axis(weights[0], "product", tap) if weights else None
+        return (self._axis(first, "list", None), self._axis(last, "list", None), takes, weight), term
+
+    def _axis(self, node: ir.Expr, kind: str, tap: ir.Local | None) -> ir.Expr:
+        """What a list, a product or a test has for each dimension, as an expression of an axis."""
+        match node:
+            case ir.Reduce(loop=ir.Loop(variable, ir.Number(value=0), rank, None), body=body) if (
+                node.kind == kind and is_known(rank)
+            ):
+                pass
+            case _:
+                raise Unfit
+        self.ranks.add(rank)
+        new: dict[ir.Expr, ir.Expr] = {ir.Index(AT, variable): RESULT, variable: DIMENSION}
+        if tap is not None:
+            new[ir.Index(tap, variable)] = TAP
+        body = ir.substitute(body, new)
+        entries: dict[ir.Expr, ir.Expr] = {
+            part: self._entry(part) for part in ir.walk(body) if isinstance(part, ir.Entry)
+        }
+        body = ir.substitute(body, entries)
+        if any(part in (AT, tap) or isinstance(part, ir.Load | ir.Fold) for part in ir.walk(body)):
+            raise Unfit
+        return body
+
+    def _entry(self, entry: ir.Entry) -> ir.Local:
+        """The local that stands for an entry of an intermediate tensor, whose value is noted."""
+        tensor = self._tensors[entry.tensor]
+        match entry.coordinate, tensor.sizes:
+            case ir.ListOf((ir.Local() as d, ir.Local() as index)), ir.ListOf((_, size)) if (
+                d == DIMENSION and index in (RESULT, TAP)
+            ):
+                pass
+            case _:
+                raise Unfit
+        value = written(tensor.value, {})
+        axis = ir.substitute(value, {ir.Index(AT, ZERO): DIMENSION, ir.Index(AT, ONE): index})
+        is_plain = not any(
+            part == AT or isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in ir.walk(axis)
+        )
+        if not is_plain or tensor.type != ir.FLOAT:
+            raise Unfit
+        last = ir.Binary("-", size, ONE, ir.INT)
+        held = ir.Call("clamp", (index, ZERO, last), ir.INT)  # as reads of what is kept are
+        known, suffix = (self._of_tap, "OfTap") if index == TAP else (self._of_result, "OfResult")
+        name = ir.Local(f"{tensor.name[0].lower()}{tensor.name[1:]}{suffix}", ir.FLOAT, varies=True)
+        known[name] = ir.substitute(value, {ir.Index(AT, ZERO): DIMENSION, ir.Index(AT, ONE): held})
+        return name
+
+
+def _multiplied(node: ir.Expr) -> list[ir.Expr]:
+    match node:
+        case ir.Binary("*", left, right, ir.FLOAT):
+            return [*_multiplied(left), *_multiplied(right)]
+    return [node]

@@ -1,0 +1,203 @@
+"""Taps along each axis, passes of definitions: outputs whose elements are made of a box of elements.
+
+A group of threads works out a tile of the last two dimensions, at several coordinates of the others (planes).
+It begins with tables of the taps of all columns, rows and planes that it has.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .definition import (
+    MAX_COUNT,
+    Definition,
+    DefinitionShader,
+    Lists,
+    SeparablePass,
+    plan_definition,
+    space_of,
+    tell_known,
+)
+from .loops import (
+    Dimensions,
+    Loop,
+    Words,
+    ceil_div,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+    times,
+    vector_width,
+)
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, NONE, Tensor
+from .tuning import SEPARABLE_GROUPS, SEPARABLE_MANY, SEPARABLE_TABLE, SEPARABLE_THREADS
+
+COLUMNS = 4
+"""Neighbouring elements of a thread, as many as shaders have."""
+
+
+class SeparableParams(NamedTuple):
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the output"
+    lists: Lists
+    "which fill two vectors each"
+    activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not lie in two vectors"
+    tilesAcross: int
+    "of a plane"
+    tilesDown: int
+    planeCount: int
+    groupColumns: int
+    "thread groups along x"
+    scalars: Words
+
+
+class SeparableTile(NamedTuple):
+    """What a group of so many threads works out: threads side by side, of `COLUMNS` elements each, rows, and
+    planes, of which a thread has `at_once` under way; and the taps along an axis for which there is room in
+    tables."""
+
+    threads: int
+    across: int
+    rows: int
+    planes: int
+    at_once: int
+    taps: int
+
+
+class Extent(NamedTuple):
+    """An output: elements of a row, rows of a plane, planes."""
+
+    columns: int
+    rows: int
+    planes: int
+
+
+def power_above(number: int, limit: int) -> int:
+    """The least power of 2 that is no less, or the limit, which is one, if that is less."""
+    power = 1
+    while power < number and power < limit:
+        power = 2 * power
+    return power
+
+
+def usual_taps(tensor: Tensor, output: Tensor) -> int:
+    """How many taps most elements have along an axis where what is read is weighted by its distance."""
+    ratio = 1
+    for size, of in zip(tensor.sizes, output.sizes, strict=True):
+        ratio = max(ratio, ceil_div(size, of))
+    return power_above(2 * ratio + 2, 64)
+
+
+def threads_across(vectors: int) -> int:
+    """Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less
+    idle."""
+    best = power_above(vectors, 32)
+    across = best
+    while across > 8:
+        across = across // 2
+        if 8 * across * ceil_div(vectors, across) < 7 * best * ceil_div(vectors, best):
+            best = across
+    return best
+
+
+def extent_of(output: Tensor) -> Extent:
+    """An output by its last two dimensions; one row where there is one dimension alone."""
+    columns = output.sizes[-1]
+    rows = output.sizes[-2] if len(output.sizes) > 1 else 1
+    return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
+
+
+def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
+    """A tile that suits the sizes of the output: as many planes and rows as leave enough groups."""
+    extent = extent_of(output)
+    across = threads_across(ceil_div(extent.columns, COLUMNS))
+    rows = power_above(extent.rows, SEPARABLE_THREADS // across)
+    threads = across * rows
+    tiles_across = ceil_div(extent.columns, COLUMNS * across)
+    tiles = times(tiles_across, ceil_div(extent.rows, rows))
+    at_once = 3 if extent.planes == 3 else power_above(extent.planes, 4)
+    while at_once > 1 and times(tiles, ceil_div(extent.planes, at_once)) < SEPARABLE_GROUPS:
+        at_once = at_once // 2
+    planes = at_once
+    while (
+        planes < min(extent.planes, 4 * at_once)
+        and times(tiles, ceil_div(extent.planes, 2 * planes)) >= SEPARABLE_MANY
+    ):
+        planes = 2 * planes
+    layers = times(tiles_across, ceil_div(extent.planes, planes))
+    while rows < min(extent.rows, 64) and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
+        rows = 2 * rows
+    taps = usual_taps(tensor, output) if one.is_sum else 1
+    entries = COLUMNS * across + rows + max(len(output.sizes) - 2, 0) * planes
+    while taps > 1 and entries * (taps + 2) > SEPARABLE_TABLE:
+        taps = taps // 2
+    return SeparableTile(threads, across, rows, planes, at_once, taps)
+
+
+def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
+    """The pass that applies, by its place, or NONE."""
+    for place, one in enumerate(shader.separable):
+        rank = told.separable.rank
+        is_whole = rank == len(told.tensors[one.output].sizes) and rank == len(told.tensors[one.tensor].sizes)
+        if told.separable.applies[place] == 1 and is_whole:
+            return place
+    return NONE
+
+
+def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """One dispatch; the passes of the definition where none of taps applies."""
+    place = way_that_applies(told, shader)
+    if place == NONE:
+        plan_definition(out, told, shader)
+        return
+    one = shader.separable[place]
+    tensor, output = told.tensors[one.tensor], told.tensors[one.output]
+    whole = element_count(output.sizes)
+    if whole >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
+    out.begin()
+    for bound in told.tensors:
+        if bound.is_present:
+            check_span(out, bound)
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    if len(shader.kept) > 0:
+        out.write(out.scratch(8))
+
+    extent, tile = extent_of(output), separable_tile(one, tensor, output)
+    across = ceil_div(extent.columns, COLUMNS * tile.across)
+    down = ceil_div(extent.rows, tile.rows)
+    groups = times(times(across, down), ceil_div(extent.planes, tile.planes))
+    grid_ = grid(out, times(groups, tile.threads), tile.threads, 1)
+    out.define("PASS", one.number)
+    out.define("NUM_THREADS", tile.threads)
+    out.define("RANK", len(output.sizes))
+    out.define("ACROSS", tile.across)
+    out.define("TILE_ROWS", tile.rows)
+    out.define("GROUP_PLANES", tile.planes)
+    out.define("PLANES", tile.at_once)
+    out.define("TAPS", tile.taps)
+    # Where sums of neighbours read apart, those of a thread lie apart instead, and threads read side by side.
+    is_apart = one.is_sum and output.bits >= 16 and tensor.sizes[-1] > output.sizes[-1]
+    others: Words = []
+    for size, stride in zip(output.sizes[:-1], output.strides[:-1], strict=True):
+        others.append(stride if size > 1 else 0)
+    vector = vector_width(output.bits, extent.columns, output.strides[-1], others)
+    out.define("COLUMN_STEP", tile.across if is_apart else 1)
+    out.define("OUTPUT_VECTOR", 1 if is_apart else vector)
+    params = SeparableParams(
+        dimensions([Loop(size, []) for size in output.sizes]),
+        known.lists,
+        known.activations,
+        told.elements,
+        across,
+        down,
+        extent.planes,
+        grid_.columns,
+        known.scalars,
+    )
+    out.dispatch(params, grid_, False)

@@ -1,0 +1,79 @@
+"""Which outputs are made of taps along each axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmlgen.resolve import load_registry
+from dmlgen.schedules.separable import Separable, Way
+from schedule_cases import SPECS, Variant
+
+
+def test_only_resampling_has_such_taps() -> None:
+    """For each way whether it is a sum, whether taps are left out, and whether they are weighted."""
+
+    def kind(way: Way) -> tuple[bool, bool, bool]:
+        return bool(way.totals), way.taps.takes is not None, way.taps.weight is not None
+
+    found = {one.name: form for one in load_registry(SPECS).operators if (form := one.form(Separable))}
+    ways = {name: list(map(kind, form.ways)) for name, form in found.items()}
+    blended, chosen = (True, False, True), (False, False, False)
+    forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}
+    back = {name: [(True, True, True), (True, True, False)] for name in ("RESAMPLE_GRAD", "RESAMPLE_GRAD1")}
+    assert ways == forward | back | {"RESAMPLE3": [blended, blended, chosen]}
+
+
+SECTION = """compute:
+  uses: [resample]
+  outputs:
+    OutputTensor: "{}"
+"""
+NEXT = "[at[d] + 1 for d in range(dims)]"
+BOX = f"for p in box([at[d] for d in range(dims)], {NEXT})"
+LATER = "all(p[d] > 0 for d in range(dims))"
+TURNED = "[at[dims - 1 - d] for d in range(dims)]"
+
+
+def form_of(folder: Path, value: str) -> Separable | None:
+    """The form of a resampling with another value."""
+    return Variant(folder, "RESAMPLE1", SECTION.format(value)).operator.form(Separable)
+
+
+@pytest.mark.parametrize(
+    ("value", "totals"),
+    [
+        (f"quantize(sum(weights(p) * float(InputTensor[p]) {BOX}), OutputTensor)", 1),
+        (f"quantize(sum(float(InputTensor[p]) * weights(p) {BOX}), OutputTensor)", 1),
+        (f"quantize(2 * sum(float(InputTensor[p]) {BOX}) + 1, OutputTensor)", 1),
+        (f"quantize(sum(float(InputTensor[p]) {BOX} if {LATER}), OutputTensor)", 1),
+        (f"quantize(sum(weights(p) * float(InputTensor[p]) {BOX}) / sum(weights(p) {BOX}), OutputTensor)", 2),
+        ("InputTensor[[at[d] // 2 for d in range(dims)]]", 0),
+    ],
+    ids=["as it is", "turned round", "without weights", "some of them", "a mean", "one element"],
+)  # fmt: skip
+def test_taps_along_axes_are_found(value: str, totals: int, tmp_path: Path) -> None:
+    form = form_of(tmp_path, value)
+    assert form is not None and [len(way.totals) for way in form.ways] == [totals]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"quantize(max(weights(p) * float(InputTensor[p]) {BOX}), OutputTensor)",
+        f"quantize(sum(weights(p) + float(InputTensor[p]) {BOX}), OutputTensor)",
+        f"quantize(sum(float(InputTensor[p]) * float(p[0]) {BOX}), OutputTensor)",
+        f"quantize(sum(float(InputTensor[p]) * float(InputTensor[p]) {BOX}), OutputTensor)",
+        f"quantize(sum(float(InputTensor[p]) {BOX}) * float(at[0]), OutputTensor)",
+        f"quantize(sum(float(InputTensor[p]) for p in box({TURNED}, {NEXT})), OutputTensor)",
+        f"InputTensor[{TURNED}]",
+        "InputTensor[[at[d] for d in range(dims - 1)] + [0]]",
+    ],
+    ids=[
+        "greatest", "no product", "weighted along one axis", "squares", "made of where it is",
+        "another dimension's", "turned", "not a list for all",
+    ],
+)  # fmt: skip
+def test_what_nearly_is_one_is_none(value: str, tmp_path: Path) -> None:
+    assert form_of(tmp_path, value) is None
