@@ -93,7 +93,7 @@ def _is_plain(node: ir.Expr) -> bool:
             return _is_plain(function.body) and all(
                 _is_plain(argument) for parameter, argument in pairs if parameter.name in used
             )
-        case ir.Call(function=function) if function not in (*FUNCTIONS, "least", "greatest"):
+        case ir.Call(function=function) if function not in FUNCTIONS:
             return False
         case ir.Compare(left=left) if left.type in (ir.FLOAT, ir.FLOATS):
             return False
@@ -191,6 +191,8 @@ class Widths:
             case ir.Call(function="clamp", arguments=(_, low, high)):
                 return self.is_wide(low, locals_) or self.is_wide(high, locals_)
             case ir.Call(function="convert" | "quantize", arguments=(_, ir.Tensor(entry=name))):
+                return self._tensors[name]
+            case ir.Call(function="least" | "greatest", arguments=(ir.Tensor(entry=name),)):
                 return self._tensors[name]
             case ir.Apply(function=function, arguments=arguments):
                 return self.is_wide(function.body, self.parameters(function, arguments, locals_))

@@ -362,15 +362,23 @@ class DefinitionPrinter(Printer):
             assert isinstance(target, ir.Tensor)
             function = "e.converted" if name == "convert" else "e.quantized"
             text = self.print(arguments[0]) if node.type == ir.FLOAT else self.deciding(arguments[0])
-            return f'{function}({text}, "{target.entry}")'
+            text = f'{function}({text}, "{target.entry}")'
+            return f"e.as_integer({text})" if node.type == ir.INT else text
         if name == "joined":
             tensors, axis = arguments
             assert isinstance(tensors, ir.Tensors)
             return f'e.joined("{tensors.name}", {self.deciding(axis)}, at)'
-        if name in ("least", "greatest", "held"):
+        if name == "held":
             target = arguments[0]
             assert isinstance(target, ir.Tensor)
-            return f'e.{name}("{target.name}"{", at" if name == "held" else ""})'
+            return f'e.held("{target.name}", at)'
+        if name in ("least", "greatest"):
+            target = arguments[0]
+            assert isinstance(target, ir.Tensor)
+            text = f'e.{name}("{target.entry}")'
+            if node.type.kind == "element":
+                return f"f.convert({text}, {self._type(node.type)})"
+            return f"whole({text})" if node.type == ir.INT else text
         if name == "float":
             return self._float(
                 self.deciding(arguments[0]) if arguments[0].type != ir.FLOAT else self.print(arguments[0])

@@ -74,7 +74,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: choose(
                 e.single("High", (0,)) > e.single("Low", (0,)),
                 (e.single("High", (0,)) - e.single("Low", (0,)))
-                / e.as_single(e.greatest("OutputTensor") - e.least("OutputTensor")),
+                / e.as_single(whole(e.greatest("OutputTensor")) - whole(e.least("OutputTensor"))),
                 e.as_single(1.0),
             ),
         ),
@@ -83,7 +83,8 @@ def define(e: Evaluation) -> None:
             sizes=lambda: (1,),
             value=lambda at: e.quantized(
                 f.round_even(
-                    e.as_single(e.least("OutputTensor")) - e.single("Low", (0,)) / e.single("Scale", (0,))
+                    e.as_single(whole(e.least("OutputTensor")))
+                    - e.single("Low", (0,)) / e.single("Scale", (0,))
                 ),
                 "OutputTensor",
             ),
@@ -98,8 +99,6 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "number": lambda: (0,),
-        "greatest": lambda: e.greatest("OutputTensor") - e.least("OutputTensor"),
-        "least": lambda: e.least("OutputTensor"),
     }
 
 
@@ -130,8 +129,6 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "greatest"),
-        ("int", "least"),
     ),
     bounds=(
     ),

@@ -139,7 +139,7 @@ class LoopPrinter(TensorPrinter):
         match node.type.kind:
             case "element":
                 assert node.type.name is not None
-                return self._limit(end, node.type, ir.Tensor(node.type.name))
+                return self._limit(end, node, ir.Tensor(node.type.name))
             case "float":
                 return self._infinity(end)
         if self._is_wide(node):

@@ -126,13 +126,17 @@ class TensorPrinter(FunctionPrinter):
             text = self._call("RoundingOnce", text, f"{macro}_BITS")
         return self._call("Convert", text, f"({macro}_VALUE)0")
 
-    def _limit(self, name: str, type_: ir.Type, target: ir.Expr) -> str:
+    def _limit(self, end: str, node: ir.Expr, target: ir.Expr) -> str:
+        """The least or the greatest value of a tensor's data type, in the type of `node`."""
         assert isinstance(target, ir.Tensor)
-        if type_ == ir.FLOAT:
-            return self._infinity(name)
-        end = "LOWEST" if name == "least" else "HIGHEST"
-        self.limited[target.name] = None
-        return f"({type_name(type_)}){self.tensors[target.name].macro}_{end}"
+        if node.type == ir.FLOAT:
+            return self._infinity(end)
+        self.limited[target.entry] = None
+        tensor = self.tensors[target.entry]
+        text = f"{tensor.macro}_{'LOWEST' if end == 'least' else 'HIGHEST'}"
+        if node.type == ir.INT and "UINT64" in tensor.types:
+            return self._call("Integer", f"({tensor.macro}_VALUE){text}")
+        return f"({self._type_of(node)}){text}"
 
     def _infinity(self, end: str) -> str:
         bits = "0x7f800000u" if end == "greatest" else "0xff800000u"
@@ -143,6 +147,9 @@ def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
     """The tensors that shaders name; of an array those that are read by number, or the one under way."""
     nodes = [node for whole in defines.whole for node in ir.walk(whole)]
     read = {node.tensor.entry for node in nodes if isinstance(node, ir.Load)}
+    read |= {
+        item.entry for node in nodes if isinstance(node, ir.Call) for item in node.arguments if isinstance(item, ir.Tensor)
+    }  # whose data type matters
     whole = {node.name for node in nodes if isinstance(node, ir.Tensors)} | defines.outputs.keys()
     for member in operator.tensors:
         if member.count is None or member.name in whole:
