@@ -1,4 +1,4 @@
-"""Small definitions that outputs once printed otherwise than meant, or not at all: one means the same everywhere.
+"""Small definitions that outputs once printed otherwise than meant, or not at all: now all mean the same.
 
 They go through what random definitions go through, in `test_random_definitions.py`.
 """
@@ -69,6 +69,40 @@ class Definition:
 
 DEFINITIONS = [
     Definition("integer-as-element", "Count if at[0] == 1 else Offset", FLOATS, [*SIGNED, *UNSIGNED]),
+    Definition(
+        "ends-of-64-bits",
+        "greatest(InputTensor) - least(OutputTensor) if Switch else least(InputTensor) // 2",
+        [*SIGNED, *UNSIGNED],
+    ),
+    Definition(
+        "ends-of-elements",
+        "InputTensor[at] if Switch else greatest(InputTensor) + least(InputTensor) + 1",
+        [*SIGNED, *UNSIGNED, *FLOATS],
+    ),
+    Definition(
+        "small-as-integer",
+        "1 if convert(InputTensor[at], OutputTensor) - 5 < 0 else -1",
+        [*SIGNED, *UNSIGNED],
+        [*UNSIGNED, "INT8"],
+    ),
+    Definition(
+        "bits-by-name",
+        "masked",
+        FLOATS,
+        let={"masked": "InputTensor[at] & SecondTensor[at]"},
+    ),
+    Definition(
+        "bits-by-choice",
+        "masked if Switch else bit_not(x) if at[0] == 1 else x",
+        [*FLOATS, *SIGNED],
+        let={"masked": "x ^ SecondTensor[at]", "x": "InputTensor[at]"},
+    ),
+    Definition(
+        "bits-of-integers",
+        "x >> y if Switch else y",
+        [*SIGNED, *UNSIGNED],
+        let={"y": "SecondTensor[at] if at[0] == 0 else x", "x": "InputTensor[at]"},
+    ),
     Definition("converted-integer", "convert(Offset, OutputTensor) + InputTensor[at]", [*SIGNED, "FLOAT32"]),
 ]
 

@@ -47,7 +47,7 @@ def define(e: Evaluation) -> None:
     desc: Any = e.desc
 
     def coded(x: Any, scale: Any, point: Any) -> Any:
-        return e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor")
+        return e.as_integer(e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor"))
 
     e.tensors = {
         "Low": Kept(
@@ -81,12 +81,14 @@ def define(e: Evaluation) -> None:
         "Point": Kept(
             np.int64,
             sizes=lambda: (1,),
-            value=lambda at: e.quantized(
-                f.round_even(
-                    e.as_single(whole(e.least("OutputTensor")))
-                    - e.single("Low", (0,)) / e.single("Scale", (0,))
-                ),
-                "OutputTensor",
+            value=lambda at: e.as_integer(
+                e.quantized(
+                    f.round_even(
+                        e.as_single(whole(e.least("OutputTensor")))
+                        - e.single("Low", (0,)) / e.single("Scale", (0,))
+                    ),
+                    "OutputTensor",
+                )
             ),
         ),
     }
@@ -95,7 +97,9 @@ def define(e: Evaluation) -> None:
             e.single("InputTensor", at), e.single("Scale", (0,)), e.integer("Point", (0,)),
         ),
         "OutputScaleTensor": lambda at: e.double("Scale", (0,)),
-        "OutputZeroPointTensor": lambda at: e.converted(e.integer("Point", (0,)), "OutputZeroPointTensor"),
+        "OutputZeroPointTensor": lambda at: e.as_integer(
+            e.converted(e.integer("Point", (0,)), "OutputZeroPointTensor")
+        ),
     }
     e.known = {
         "number": lambda: (0,),

@@ -147,9 +147,8 @@ def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
     """The tensors that shaders name; of an array those that are read by number, or the one under way."""
     nodes = [node for whole in defines.whole for node in ir.walk(whole)]
     read = {node.tensor.entry for node in nodes if isinstance(node, ir.Load)}
-    read |= {
-        item.entry for node in nodes if isinstance(node, ir.Call) for item in node.arguments if isinstance(item, ir.Tensor)
-    }  # whose data type matters
+    calls = [node for node in nodes if isinstance(node, ir.Call)]  # of which types may matter
+    read |= {item.entry for call in calls for item in call.arguments if isinstance(item, ir.Tensor)}
     whole = {node.name for node in nodes if isinstance(node, ir.Tensors)} | defines.outputs.keys()
     for member in operator.tensors:
         if member.count is None or member.name in whole:
