@@ -86,6 +86,20 @@ DEFINITIONS = [
         [*UNSIGNED, "INT8"],
     ),
     Definition(
+        "product-of-elements",
+        "times(x * 1000003) + Offset",
+        ["INT8", "UINT8"],
+        ["INT64", "UINT64"],
+        let={"x": "InputTensor[at] * SecondTensor[at]", "times(i)": "i * 1000003 - x"},
+    ),
+    Definition(
+        "difference-of-elements",
+        "float(x - x * 2147483647)",
+        ["INT32", "INT16", "UINT16"],
+        FLOATS,
+        let={"x": "InputTensor[at] + 1"},
+    ),
+    Definition(
         "bits-by-name",
         "masked",
         FLOATS,

@@ -64,7 +64,8 @@ class LoopPrinter(TensorPrinter):
 
     def _looped(self, node: ir.Fold) -> list[str]:
         outer = self._locals
-        self._locals -= {each.variable.name for each in node.loops}
+        loops = {each.variable.name for each in node.loops}
+        self._locals = {name: bits for name, bits in outer.items() if name not in loops}
         chooses = node.kind in ("argmax", "argmin")
         if chooses:
             turn = self._choosing(node)
