@@ -84,13 +84,11 @@ class Widths:
         a, b = self.bits(left, locals_), self.bits(right, locals_)
         if not a and not b:
             return COUNT
-        counted = [
-            one for one, bits in ((left, a), (right, b)) if not bits and not isinstance(one, ir.Number)
-        ]
-        if counted and max(a, b) <= _NARROW and op != "*":
-            return COUNT
+        small = max(a, b) <= _NARROW
         a, b = a or _counted(left), b or _counted(right)
-        return a + b if op == "*" else max(a, b) + 1
+        if op == "*":
+            return a + b
+        return COUNT if small and max(a, b) == _COUNTED else max(a, b) + 1
 
     def parameters(self, function: ir.Function, arguments: tuple[ir.Expr, ...], locals_: Bits) -> Bits:
         """The bits of a function's parameters in one use of it."""
