@@ -100,6 +100,11 @@ DEFINITIONS = [
         let={"x": "InputTensor[at] + 1"},
     ),
     Definition(
+        "quotient-of-nothing",
+        "product(Factor for k in range(Count)) / sum(Factor for k in range(Count)) + InputTensor[at]",
+        FLOATS,
+    ),
+    Definition(
         "bits-by-name",
         "masked",
         FLOATS,

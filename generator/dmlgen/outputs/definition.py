@@ -14,7 +14,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.defined import uses_at
-from dmlgen.expr.printer import ATOM, SUM, Printer
+from dmlgen.expr.printer import ATOM, PRODUCT, SUM, Printer
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
@@ -296,7 +296,10 @@ class DefinitionPrinter(Printer):
         if node.op == "/" and node.type.kind == "element":
             left, right = self.print(node.left), self.print(node.right)
             return f"f.divide({left}, {right})", ATOM
-        return super().binary(ir.Binary(node.op, *_beside(node.left, node.right), node.type))
+        a, b = _beside(node.left, node.right)
+        if node.op == "/" and _may_be_plain(a) and _may_be_plain(b):  # Python raises where its own are by 0
+            return f"{self._float(self.print(a))} / {self.print(b, PRODUCT + 1)}", PRODUCT
+        return super().binary(ir.Binary(node.op, a, b, node.type))
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
         """Coordinates put together: unpacked where single entries are among them."""
@@ -474,6 +477,20 @@ def _beside(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
         case _, ir.Number(value=value, type=ir.FLOAT):
             return left, ir.Number(value, ir.INT)
     return left, right
+
+
+def _may_be_plain(node: ir.Expr) -> bool:
+    """Whether a float may be one of Python's own: a written one, a reduction of nothing, or made of such."""
+    match node:
+        case ir.Number() | ir.Fold():
+            return True
+        case ir.Apply(function=function):
+            return _may_be_plain(function.body)
+        case ir.Conditional(then=then, otherwise=otherwise):
+            return _may_be_plain(then) or _may_be_plain(otherwise)
+        case ir.Binary() | ir.Negate():
+            return all(map(_may_be_plain, ir.children(node)))
+    return False
 
 
 def _local(name: str) -> str:

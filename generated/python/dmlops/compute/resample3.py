@@ -158,7 +158,7 @@ def define(e: Evaluation) -> None:
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: e.quantized(blended(at) / whole2(at), "OutputTensor")
+        "OutputTensor": lambda at: e.quantized(e.as_single(blended(at)) / whole2(at), "OutputTensor")
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }
