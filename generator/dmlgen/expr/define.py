@@ -254,7 +254,7 @@ class _Definition(_Parser):
                 return self.definer.function(self, node, name, [])
             if name in self.definer.kept:
                 return ir.Tensor(name)
-            known = [*values, *self.scope.names, *self.definer.formulas, *self.definer.kept]
+            known = [*values, *self.scope.names, *self.definer.formulas, *self.definer.kept, "True", "False"]
             what = f"value of {hint}" if values else "member, definition, tensor or loop variable"
             raise self.fail(node, "unknown-name", f"there is no {what} {name!r} here", nearest(name, known))
         return super().name(node, name, hint)

@@ -225,7 +225,7 @@ class _Parser:
             return ir.EnumValue(name, values[name], hint)
         if name in self.scope.names:
             return self.scope.names[name]
-        candidates = [*values, *self.scope.names, *FUNCTIONS, *SHORTHANDS, *_REDUCTIONS]
+        candidates = [*values, *self.scope.names, *FUNCTIONS, *SHORTHANDS, *_REDUCTIONS, "True", "False"]
         what = f"no value of {hint}" if values else "no member, definition or loop variable"
         raise self.fail(node, "unknown-name", f"{name!r} is {what} here", nearest(name, candidates))
 
