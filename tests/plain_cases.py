@@ -67,7 +67,7 @@ def main(by: str, slugs: list[str]) -> None:
 
     for slug in slugs:
         # A shader takes long to compile: of its cases the one with the most elements.
-        chosen = [max(cases(slug), key=elements)] if by == "shaders" else cases(slug)
+        chosen = sorted(cases(slug), key=elements)[-1:] if by == "shaders" else cases(slug)
         for case in chosen:
             if found := differences(case, run):
                 print(found)

@@ -33,8 +33,9 @@ OPERANDS = {  # two of a kind, and one of another
 }  # fmt: skip
 OTHERS = {"float": "int", "int": "float", "element": "element", COORDINATES: "float"}  # kinds of OtherTensor
 OF_BITS = ("bit_not", "bit_count")
-# Of rules, or a whole value; of 64 bits, greatest and least are no numbers that a shader can be told.
-ELSEWHERE = {"power_of_two", "bits", "signed", "held", "joined", "activated", "least", "greatest"}
+# Of rules, or a whole value.
+ELSEWHERE = {"power_of_two", "bits", "signed", "held", "joined", "activated"}
+ENDS = ("least", "greatest")
 SAME = ("same", "bits")  # outputs of InputTensor's data type
 ROWS = 6  # of an operator
 
@@ -69,6 +70,8 @@ def of_alike(x: str, y: str, z: str) -> Iterator[str]:
     yield from calls("element", x, y, z)
     yield from (over(name, x) for name in ("sum", "product", "min", "max"))
     yield from (f"clamp({x}, {y}, 3)", f"clamp({x}, {y}, {x})")
+    yield from (f"{name}(InputTensor)" for name in ENDS)
+    yield from (f"{x} {op} {name}(InputTensor)" for name in ENDS for op in ("+", "*", "//"))
 
 
 def of_bits(x: str, y: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ JOIN = "operators/shape/join.yaml"
 SPLIT = "operators/shape/split.yaml"
 GATHER = "operators/gather/gather_elements.yaml"
 BITS = "operators/logical/element_wise_bit_not.yaml"
+SHIFT = "operators/logical/element_wise_bit_shift_left.yaml"
 CLIP = "operators/elementwise/element_wise_clip.yaml"
 GRU = "operators/recurrent/gru.yaml"
 RECURRENT = "shared/definitions/recurrent.yaml"
@@ -78,7 +79,11 @@ SPOILS = [
     Spoil("wrap", GATHER, "wrap(IndicesTensor[at], ", "wrap(InputTensor[at], ", "expression-type", "InputTensor[at], "),
     Spoil("size of wrap", GATHER, "InputTensor.Sizes[Axis])", "InputTensor.Sizes)", "expression-type", "InputTensor.Sizes)"),
     Spoil("bits of a number", BITS, "bit_not(InputTensor[at])", "bit_not(1)", "expression-type", "bit_not(1)"),
-    Spoil("bits of a sum", BITS, "bit_not(InputTensor[at])", "InputTensor[at] | (InputTensor[at] + 1)", "expression-type", "InputTensor[at] | "),
+    Spoil("bits of a sum", BITS, "bit_not(InputTensor[at])", "InputTensor[at] | (InputTensor[at] + 1)", "expression-type", "InputTensor[at] + 1"),
+    Spoil("number of bits", BITS, "bit_not(InputTensor[at])", "bit_not(InputTensor[at]) + InputTensor[at]", "expression-type", "InputTensor[at])", "as bits elsewhere"),
+    Spoil("bits or a number", BITS, "bit_not(InputTensor[at])", "bit_not(InputTensor[at]) if at[0] == 0 else InputTensor[at] * 2", "expression-type", "InputTensor[at] * 2", "the other choice is bits"),
+    Spoil("bits beside a number", SHIFT, "ATensor[at] <<", "ATensor[at] if ATensor[at] > 0 else ATensor[at] <<", "expression-type", "ATensor[at] > 0", "as bits elsewhere"),
+    Spoil("index of bits", SHIFT, "ATensor[at] <<", "ATensor[at + [0]] <<", "coordinate-length", "ATensor[at + [0]]"),
     Spoil("part of a struct", CLIP, "ScaleBias.Bias)", "ScaleBias.Bais)", "unknown-name", "Bais)", "Bias"),
     Spoil("shift of what may be a float", CLIP, "max(min(x, Max), Min)", "InputTensor[at] << InputTensor[at]", "expression-type", "InputTensor[at] <<"),
     Spoil("function of rules", GEMM, "Alpha * sum", "(1 if power_of_two(K) else 0) * Alpha * sum", "expression-form", '"(1 if', "of rules"),

@@ -1,4 +1,4 @@
-"""An operator that nobody has, written as one file: everything else follows from it."""
+"""Operators that nobody has, each written as one file: everything else follows from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from test_random_definitions import ROOT, differences, dmlgen
 
-SPEC = """\
+BILINEAR = """\
 operator: BILINEAR_FORM
 value: 900
 since: "5.0"
@@ -44,6 +44,88 @@ compute:
       for i in range(Left) for j in range(Right))
 """
 
+CORRELATION = """\
+operator: DILATED_CORRELATION
+value: 902
+since: "5.0"
+summary: Correlates each channel with a filter of spread taps, where a mask is set.
+page: none
+
+members:
+  InputTensor: {role: input, summary: The signals.}
+  FilterTensor: {role: input, summary: The taps of each channel.}
+  MaskTensor: {role: input, optional: true, summary: Which places of the output count; all if absent.}
+  OutputTensor: {role: output, summary: The correlations.}
+  Dilation: {type: UINT, summary: How far apart taps are.}
+  StartPadding: {type: UINT, summary: Zeros before each signal.}
+  EndPadding: {type: UINT, summary: Zeros after each signal.}
+
+rules:
+  - {same: DataType, of: [InputTensor, FilterTensor, OutputTensor]}
+  - {id: input-shape, shape: InputTensor, is: [BatchSize, Channels, Length]}
+  - {id: filter-shape, shape: FilterTensor, is: [Channels, Taps]}
+  - {id: dilation-range, require: Dilation >= 1}
+  - {id: taps-fit, require: (Taps - 1) * Dilation < Length + StartPadding + EndPadding}
+  - id: output-sizes
+    infer: >-
+      OutputTensor.Sizes = [BatchSize, Channels, Length + StartPadding + EndPadding - (Taps - 1) * Dilation]
+  - {id: mask-shape, shape: MaskTensor, is: [BatchSize, "OutputTensor.Sizes[2]"]}
+
+support:
+  "5.0":
+    - {tensors: [InputTensor, OutputTensor], ranks: 3, types: [FLOAT32, FLOAT16]}
+    - {tensors: [FilterTensor], ranks: 2, types: [FLOAT32, FLOAT16]}
+    - {tensors: [MaskTensor], ranks: 2, types: [UINT8]}
+
+compute:
+  let:
+    place(k): at[2] + k * Dilation - StartPadding
+    correlated: >-
+      sum(InputTensor[[at[0], at[1], place(k)]] * FilterTensor[[at[1], k]] for k in range(Taps)
+      if inside([place(k)], [Length]))
+    counts: "MaskTensor[[at[0], at[2]]] != 0 if present(MaskTensor) else True"
+  outputs:
+    OutputTensor: correlated if counts else 0
+"""
+
+EXTENT = """\
+operator: ROW_EXTENT
+value: 901
+since: "5.0"
+summary: Says how far the elements of each row are from their mean, and which one is farthest.
+page: none
+
+members:
+  InputTensor: {role: input, summary: The rows.}
+  OutputTensor: {role: output, summary: The mean distance of each row.}
+  OutputPlaceTensor: {role: output, optional: true, summary: The place of the farthest element of each row.}
+
+rules:
+  - {same: DataType, of: [InputTensor, OutputTensor]}
+  - {same: DimensionCount, of: [InputTensor, OutputTensor, OutputPlaceTensor]}
+  - {id: output-sizes, infer: "OutputTensor.Sizes = replace(InputTensor.Sizes, column_axis(InputTensor), 1)"}
+  - {id: place-sizes, infer: "OutputPlaceTensor.Sizes = OutputTensor.Sizes"}
+
+support:
+  "5.0":
+    - {tensors: [InputTensor, OutputTensor], ranks: 1..4, types: [FLOAT64, FLOAT32, FLOAT16]}
+    - {tensors: [OutputPlaceTensor], ranks: 1..4, types: [UINT32, INT64]}
+
+compute:
+  let:
+    last: column_axis(InputTensor)
+    count: InputTensor.Sizes[last]
+    x(k): InputTensor[replace(at, last, k)]
+    distance(k): abs(x(k) - Mean[at])
+  tensors:
+    Mean:
+      sizes: OutputTensor.Sizes
+      value: sum(x(k) for k in range(count)) / float(count)
+  outputs:
+    OutputTensor: sum(distance(k) for k in range(count)) / float(count)
+    OutputPlaceTensor: argmax(distance(k) for k in range(count))
+"""
+
 CHECK = """
 import numpy as np
 
@@ -53,6 +135,18 @@ from dmlops.gpu.device import Device
 def described(**sizes):
     tensors = {name: {"DataType": "FLOAT32", "Sizes": one} for name, one in sizes.items()}
     return dmlops.from_json({"type": "BILINEAR_FORM", "desc": tensors})
+
+def agree(operator, inputs, outputs, **members):
+    # The reference and the shader, with outputs that are known.
+    tensors = {
+        name: {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
+        for name, array in {**inputs, **outputs}.items()
+    }
+    desc = dmlops.from_json({"type": operator, "desc": {**tensors, **members}})
+    assert desc.validate("5.0") == []
+    for found in (dmlops.reference.run(desc, inputs), dmlops.gpu.run(desc, inputs, device)):
+        for name, wanted in outputs.items():
+            np.testing.assert_allclose(found[name], wanted, rtol=1e-4, atol=1e-5)
 
 random, device = np.random.default_rng(1), Device.open(None)
 for rows, left, right, outputs in [(5, 7, 3, 4), (1, 1, 1, 1), (3, 40, 50, 2)]:
@@ -67,24 +161,55 @@ for rows, left, right, outputs in [(5, 7, 3, 4), (1, 1, 1, 1), (3, 40, 50, 2)]:
 wrong = described(XTensor=[2, 3], WeightTensor=[4, 3, 5], YTensor=[2, 6], OutputTensor=[2, 4])
 assert [one.rule for one in wrong.validate("5.0")] == ["DML-BILINEAR_FORM-y-shape"]
 assert wrong.validate("4.1")[0].rule == "DML-OPERATOR-since"
+
+for batch, channels, length, taps, dilation, start, end, masked in [
+    (2, 3, 11, 3, 2, 1, 0, True),
+    (1, 1, 1, 1, 1, 0, 0, False),
+    (3, 2, 9, 4, 3, 4, 5, True),
+    (2, 5, 40, 7, 5, 0, 0, False),
+]:
+    signal = random.normal(size=(batch, channels, length)).astype(np.float32)
+    filters = random.normal(size=(channels, taps)).astype(np.float32)
+    inputs = {"InputTensor": signal, "FilterTensor": filters}
+    count = length + start + end - (taps - 1) * dilation
+    padded = np.pad(signal, ((0, 0), (0, 0), (start, end)))
+    wanted = sum(padded[:, :, k * dilation :][:, :, :count] * filters[None, :, k, None] for k in range(taps))
+    if masked:
+        inputs["MaskTensor"] = random.integers(0, 2, (batch, count)).astype(np.uint8)
+        wanted = np.where(inputs["MaskTensor"][:, None] != 0, wanted, 0)
+    paddings = {"Dilation": dilation, "StartPadding": start, "EndPadding": end}
+    agree("DILATED_CORRELATION", inputs, {"OutputTensor": wanted.astype(np.float32)}, **paddings)
+
+for sizes in [(4,), (3, 17), (2, 1, 5), (2, 3, 4, 1), (5, 300)]:
+    rows = random.normal(size=sizes).astype(np.float32)
+    distances = np.abs(rows - rows.mean(-1, keepdims=True, dtype=np.float64))
+    extent = {"OutputTensor": distances.mean(-1, keepdims=True).astype(np.float32)}
+    agree("ROW_EXTENT", {"InputTensor": rows}, extent)
+    places = distances.argmax(-1, keepdims=True).astype(np.uint32)
+    agree("ROW_EXTENT", {"InputTensor": rows}, {**extent, "OutputPlaceTensor": places})
 """
 
 
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the specs and the outputs of the operator, which alone was added to what all share."""
+    """A folder with the specs and the outputs of the operators, which alone were added to what all share."""
     folder = tmp_path_factory.mktemp("invented")
     specs = folder / "specs"
     shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-    (specs / "operators/matrix").mkdir(parents=True)
-    (specs / "operators/matrix/bilinear_form.yaml").write_text(SPEC, encoding="utf-8")
+    (specs / "operators/invented").mkdir(parents=True)
+    for name, spec in {
+        "bilinear_form": BILINEAR,
+        "dilated_correlation": CORRELATION,
+        "row_extent": EXTENT,
+    }.items():
+        (specs / f"operators/invented/{name}.yaml").write_text(spec, encoding="utf-8")
     dmlgen("lint", "--fix", "--specs", str(specs))
     dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
     return folder
 
 
-def test_it_is_validated_and_computed_as_numpy_has_it(invented: Path) -> None:
+def test_they_are_validated_and_computed_as_numpy_has_it(invented: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(invented / "out/python")}
     done = subprocess.run(
         [sys.executable, "-c", CHECK], env=environment, capture_output=True, text=True, check=False
@@ -93,5 +218,5 @@ def test_it_is_validated_and_computed_as_numpy_has_it(invented: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["reference", "shaders", "plans"])
-def test_its_cases_hold(by: str, invented: Path) -> None:
+def test_their_cases_hold(by: str, invented: Path) -> None:
     assert differences(invented, by) == ""

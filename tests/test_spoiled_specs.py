@@ -69,6 +69,13 @@ SPOILS = [
     Spoil("no-outputs", ELEMENTS, "  outputs:\n    OutputTensor: InputTensor[replace(at, Axis, index)]\n", "", "missing-key", "let:\n    index", "outputs"),
     Spoil("another-type", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "IndicesTensor[at]", "expression-type", "IndicesTensor[at]\n\nexamples", "element of InputTensor or bool is expected"),
     Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "only integers have //"),
+    Spoil("both-sides", ELEMENTS, "IndicesTensor.Sizes[d] == InputTensor.Sizes[d]", "InputTensor.Sizes[d] == InputTensor.Sizes[d]", "idle-expression", "InputTensor.Sizes[d] == Inp"),
+    Spoil("said-twice", ELEMENTS, "require: Axis < InputTensor.DimensionCount", "require: Axis < 8 and Axis < 8", "idle-expression", "Axis < 8\n"),
+    Spoil("choice-never-taken", ELEMENTS, COMPUTE, COMPUTE.replace("InputTensor[replace(at, Axis, index)]", "InputTensor[replace(at, Axis, index)] if Axis == 0 else 0 if Axis == 0 else 1"), "idle-expression", "Axis == 0 else 1"),
+    Spoil("always-present", ELEMENTS, "id: axis-range\n", "id: axis-range\n    when: present(IndicesTensor)\n", "idle-expression", "id: axis-range"),
+    Spoil("negative-index", ELEMENTS, "InputTensor.Sizes[Axis])", "InputTensor.Sizes[-1])", "expression-form", "-1])", "counted from 0"),
+    Spoil("negative-bound", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at[:-1] + [index]]", "expression-form", "-1] + [index]", "counted from 0"),
+    Spoil("row-twice", ELEMENTS, "    - {tensors: [IndicesTensor], ranks: 4, types: [UINT32]}\n", "    - {tensors: [IndicesTensor], ranks: 4, types: [UINT32]}\n    - {tensors: [IndicesTensor, OutputTensor], ranks: 4, types: [INT32]}\n", "repeated-row", "{tensors: [IndicesTensor, OutputTensor], ranks: 4, types: [INT32]}"),
     # Messages
     Spoil("no-words", ELEMENTS, "require: Axis < InputTensor.DimensionCount", "require: any(InputTensor.Sizes[d] > 1 for d in axes(InputTensor))", "message", "axis-range", "`says`"),
     Spoil("unclosed-brace", ELEMENTS, "because: only the axis may differ", "because: only {Axis may differ", "message", "{Axis may"),
@@ -229,6 +236,23 @@ def test_a_misspelt_name_in_a_pattern_of_sizes_is_found(
     (found,) = (line for line in lines if "[unused-definition]" in line)
     number = text[: text.index("[1, DirectionCount,")].count("\n") + 1
     assert f"lstm.yaml:{number}:" in found and "DirectionCeunt" in found and "DirectionCount" in found
+
+
+def test_tensors_that_can_never_have_the_same_type_are_found(
+    specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = specs / "operators/quantized/element_wise_dequantize_linear.yaml"
+    path.parent.mkdir()
+    text = (ROOT / "specs/operators/quantized" / path.name).read_text(encoding="utf-8")
+    spoiled = text.replace(
+        "same: DataType, of: [ScaleTensor, OutputTensor]", "same: DataType, of: [ScaleTensor, InputTensor]"
+    )
+    assert spoiled != text
+    path.write_text(spoiled, encoding="utf-8")
+    assert main(["lint", "--specs", str(specs)]) == 1
+    (found,) = (line for line in capsys.readouterr().out.splitlines() if "[never-alike]" in line)
+    number = text[: text.index("{id: same-type-scale-output")].count("\n") + 1
+    assert f"dequantize_linear.yaml:{number}:" in found and "InputTensor and ScaleTensor" in found
 
 
 @pytest.mark.parametrize("gone", ["rules.yaml", "enums.yaml", ""])

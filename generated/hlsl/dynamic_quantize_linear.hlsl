@@ -75,8 +75,6 @@ struct Dimension
     int keptHighFirst;
     int keptScaleFirst;
     int keptPointFirst;
-    int greatest;
-    int least;
 };
 
 // n / size for every n below 2^32
@@ -769,7 +767,7 @@ precise REAL_VALUE Chosen()
 {
     if (Less(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptHigh(ListOf(number[0], number[1], NUMBER_LENGTH))))
     {
-        return Divide((ReadKeptHigh(ListOf(number[0], number[1], NUMBER_LENGTH)) - ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH))), Convert(greatest, (REAL_VALUE)0));
+        return Divide((ReadKeptHigh(ListOf(number[0], number[1], NUMBER_LENGTH)) - ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH))), Convert(((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST), (REAL_VALUE)0));
     }
     return (REAL_VALUE)1.0f;
 }
@@ -806,7 +804,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 1  // Scale
     WriteKeptScale(first + item, (Chosen()));
 #elif PASS == 2  // Point
-    WriteKeptPoint(first + item, (int)QuantizeOutput(RoundEven((Convert(least, (REAL_VALUE)0) - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)))))));
+    WriteKeptPoint(first + item, (int)QuantizeOutput(RoundEven((Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0) - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)))))));
 #elif PASS == 3  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
 #elif PASS == 4  // OutputScaleTensor

@@ -1175,7 +1175,7 @@ List PlaceOf(uint number, uint y, uint x)
 // An element, made of its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(int)QuantizeOutput((RoundEven(Divide(((Convert((total + (Chosen(at))), (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))) * (REAL_VALUE)ReadFilterScale(Entries10(at))), (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))) + Convert(Chosen2(), (REAL_VALUE)0)));
+    return (OUTPUT_VALUE)(int)QuantizeOutput((RoundEven(Divide(((Convert(((int64_t)total + (int64_t)(Chosen(at))), (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))) * (REAL_VALUE)ReadFilterScale(Entries10(at))), (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))) + Convert(Chosen2(), (REAL_VALUE)0)));
 }
 
 uint OffsetOf(List at)

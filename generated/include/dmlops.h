@@ -22460,17 +22460,6 @@ static inline int dmlops_is_float(int64_t type) {
     return type >= 0 && type < 32 && (0x206u >> type & 1) != 0;
 }
 
-/* The least and the greatest integer of a data type. */
-static inline int64_t dmlops_least(int64_t type) {
-    const int64_t bits = dmlops_bits(type);
-    return !dmlops_signed(type) || bits == 0 ? 0 : bits > 32 ? -DMLOPS_LIMIT : -((int64_t)1 << (bits - 1));
-}
-
-static inline int64_t dmlops_greatest(int64_t type) {
-    const int64_t bits = dmlops_bits(type) - dmlops_signed(type);
-    return bits > 32 ? DMLOPS_LIMIT : bits <= 0 ? 0 : ((int64_t)1 << bits) - 1;
-}
-
 DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
     while (b != 0) {
         const int64_t rest = a % b;
@@ -34871,7 +34860,6 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_plan_Definition told;
     int64_t wanted;
     memset(&told, 0, sizeof told);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
@@ -34899,8 +34887,6 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     list5.count = 0;
     dmlops_push(&list5, 0);
     dmlops_tell_listed(planning, &told.lists, &list5);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_greatest(dmlops_enum(&OutputTensor->DataType)), dmlops_least(dmlops_enum(&OutputTensor->DataType))));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_least(dmlops_enum(&OutputTensor->DataType)));
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
 }
 

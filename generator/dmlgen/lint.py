@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
 from dmlgen.names import clashes
-from dmlgen.registry import Operator, Registry, Rule
+from dmlgen.registry import Operator, Registry, Rule, Support
 from dmlgen.resolve.classes import size_classes
 
 
@@ -110,6 +110,8 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _activated_rows(registry, operator)
     yield from _in_place(operator)
     yield from _absent(operator)
+    yield from _always_present(operator)
+    yield from _never_alike(operator)
     inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
@@ -196,15 +198,55 @@ def _absent(operator: Operator) -> Iterator[Finding]:
             yield Finding(operator.places.get("compute", operator.position), "read-of-absent", message)
 
 
+def _always_present(operator: Operator) -> Iterator[Finding]:
+    """Questions whether something is there that always is."""
+    asked = [(rule.position, part) for rule in operator.rules for part in _parts(rule)]
+    if operator.defines is not None:
+        place = operator.places.get("compute", operator.position)
+        asked += [(place, value) for value in operator.defines.whole]
+    for position, value in asked:
+        for part in ir.walk(value):
+            match part:
+                case ir.Present(item=ir.Tensor(name=name, index=None) | ir.Member(name=name)):
+                    if not operator.member[name].optional:
+                        message = f"{name} is not optional, so present({name}) says nothing"
+                        yield Finding(position, "idle-expression", message)
+
+
+def _never_alike(operator: Operator) -> Iterator[Finding]:
+    """Tensors that a rule wants to be alike, and of which no table has anything in common."""
+    kinds = {"DataType": "data type", "DimensionCount": "dimension count"}
+    for rule in operator.rules:
+        for condition in (check.condition for check in rule.checks):
+            match condition:
+                case ir.Compare("==", ir.Field(ir.Tensor(name=a), what), ir.Field(ir.Tensor(name=b), other)):
+                    if what != other or what not in kinds:
+                        continue
+                    tables = operator.support.values()
+                    if not any(_allowed(rows, a, what) & _allowed(rows, b, what) for rows in tables):
+                        message = f"no table has a {kinds[what]} that both {a} and {b} may have"
+                        yield Finding(rule.position, "never-alike", message)
+
+
+def _allowed(rows: Iterable[Support], tensor: str, what: str) -> set[int | str]:
+    """The data types or dimension counts that a table has for a tensor."""
+    of = [row for row in rows if row.tensor == tensor]
+    return {one for row in of for one in (row.types if what == "DataType" else row.ranks)}
+
+
+def _parts(rule: Rule) -> Iterator[ir.Expr]:
+    """The expressions of a rule, its loops apart."""
+    for check in rule.checks:
+        yield check.condition
+        if check.guard is not None:
+            yield check.guard
+
+
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:
     """Every expression of the operator, its definitions apart."""
     for rule in operator.rules:
-        for check in rule.checks:
-            yield check.condition
-            if check.guard is not None:
-                yield check.guard
-            for loop in check.loops:
-                yield from ir.children(loop)
+        yield from _parts(rule)
+        yield from (part for check in rule.checks for loop in check.loops for part in ir.children(loop))
     for inference in operator.inferences:
         yield from inference.expressions
     for rows in operator.support.values():
@@ -244,6 +286,12 @@ def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:
     previous = None
     for name, rows in operator.support.items():
         level = registry.level[name]
+        cases: set[tuple[str, ir.Expr | None]] = set()
+        for row in () if rows is previous else rows:
+            if (row.tensor, row.when) in cases:
+                message = f"the table of {name} has {row.tensor} twice; one row says all that it may be"
+                yield Finding(row.position or operator.position, "repeated-row", message)
+            cases.add((row.tensor, row.when))
         for row in rows:
             for type_ in row.types:
                 since = registry.data_type[type_].since

@@ -248,6 +248,10 @@ class Evaluation:
         """A number as a float that decides."""
         return np.asarray(value).astype(self.real)[()]
 
+    def as_integer(self, value: Any) -> Any:
+        """Elements of a type of integers as an integer, whose bits are theirs."""
+        return np.asarray(value).astype(np.int64)[()]
+
     def as_double(self, value: Any) -> Any:
         """A number as a free float."""
         return np.asarray(value).astype(np.float64)[()]

@@ -622,7 +622,7 @@ class _Program:
             def limit(e: Locals) -> Any:
                 number = self._limit(run.types[of[0](e).DataType], greatest=greatest)
                 return (
-                    int(number.value)
+                    run.within_64_bits(number.value)
                     if node.type == ir.INT
                     else run.float_of(number, True)
                     if node.type == ir.FLOAT

@@ -35,7 +35,8 @@ POWER = "powers of integers with negative or fractional exponents"
 SHIFT = "shifts by as many bits as an element has, or more"
 OUTSIDE = "reads outside of a tensor"
 LARGE = "integers of more than 64 bits"
-NEVER = frozenset({SHIFT, POWER, OUTSIDE, LARGE})
+EITHER = "the larger of NaN and another number"
+NEVER = frozenset({SHIFT, POWER, OUTSIDE, LARGE, EITHER})
 """What has no value here, so that no data may need it."""
 
 _PRECISION = {16: 11, 32: 24, 64: 53}  # bits of a float's significand
@@ -339,6 +340,8 @@ class Arithmetic:
         return Number(self, chosen.value, x.type, max(x.error, y.error))
 
     def _larger(self, x: Number, y: Number) -> Number:
+        if math.isnan(x.value) != math.isnan(x.like(y).value):
+            self.notes.add(EITHER)
         return self._extreme(x, y, max)  # type: ignore[no-any-return]
 
     def _sqrt(self, x: Number) -> Number:

@@ -15,11 +15,12 @@ from typing import cast
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
+from dmlgen.expr.bits import FUNCTIONS as OF_BITS
+from dmlgen.expr.bits import has_bits, is_made_of_bits
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, SHORTHANDS
 from dmlgen.expr.parse import BITS, Scope, _Parser, syntax
 
-_OF_BITS = ("bit_not", "bit_count")
-
+_NO_BITS = "bits are those of an element as it is read, or of what operations on bits make of such"
 MAX_CHAIN, MAX_FUNCTIONS = 40, 400
 """Functions of one definition, each counted once for each combination of types that it is used with."""
 
@@ -110,6 +111,7 @@ class Definer:
         self.used: set[str] = set()
         self._places: dict[int, tuple[ir.Expr, Position]] = {}
         self._functions: dict[tuple[object, ...], ir.Function] = {}
+        self._of_bits: dict[ir.Function, ir.Function] = {}
         self._open: list[str] = []
 
     def parse(self, text: str, at: Callable[[int], Position], *expected: ir.Type) -> ir.Expr:
@@ -138,6 +140,13 @@ class Definer:
         """The type of a tensor's elements."""
         element = self.scope.element(tensor)
         return self.kinds.get(tensor.name) or self.kinds.get(element.name or "") or element
+
+    def of_bits(self, function: ir.Function, as_bits: Callable[[ir.Expr], ir.Expr]) -> ir.Function:
+        """The same function of `let` where the bits of its value count, made once."""
+        if function not in self._of_bits:
+            body = as_bits(function.body)
+            self._of_bits[function] = function if body is function.body else replace(function, body=body)
+        return self._of_bits[function]
 
     def function(self, parser: _Definition, node: ast.expr, name: str, arguments: list[ir.Expr]) -> ir.Expr:
         """A use of a name of `let`: its text, typed with the types of the arguments."""
@@ -172,17 +181,6 @@ class Definer:
         function = self._functions[key]
         passed = [a for a, b in zip(arguments, bound.values(), strict=True) if isinstance(b, ir.Local)]
         return ir.Apply(function, tuple(passed))
-
-
-def is_of_bits(node: ir.Expr) -> bool:
-    """Whether a value is the bits of an element: one that is read, or what a bit operation makes of those."""
-    match node:
-        case ir.Binary(op=op):
-            return op in BITS.values() and node.type.kind == "element"
-        case ir.Call(function=function):
-            return function in _OF_BITS
-        case _:
-            return isinstance(node, ir.Load) and node.type.kind == "element"
 
 
 def varies(node: ir.Expr) -> bool:
@@ -256,7 +254,7 @@ class _Definition(_Parser):
                 return self.definer.function(self, node, name, [])
             if name in self.definer.kept:
                 return ir.Tensor(name)
-            known = [*values, *self.scope.names, *self.definer.formulas, *self.definer.kept]
+            known = [*values, *self.scope.names, *self.definer.formulas, *self.definer.kept, "True", "False"]
             what = f"value of {hint}" if values else "member, definition, tensor or loop variable"
             raise self.fail(node, "unknown-name", f"there is no {what} {name!r} here", nearest(name, known))
         return super().name(node, name, hint)
@@ -291,6 +289,8 @@ class _Definition(_Parser):
         """Two values of one type: a written number takes the type of the other."""
         if ir.FLOAT in (a.type, b.type):
             a, b = _as_float(a), _as_float(b)
+        if is_made_of_bits(a) or is_made_of_bits(b):
+            a, b = self.as_bits(a), self.as_bits(b)
         if "element" in (a.type.kind, b.type.kind):
             a, b = self.as_elements(left, a, right, b)
         self.expect(right, b, a.type)
@@ -319,15 +319,17 @@ class _Definition(_Parser):
     ) -> ir.Expr:
         if type(op) in BITS:
             a = self.as_bits(self.expression(left, depth))
-            if is_of_bits(a):
+            if has_bits(a):
                 b = self.as_bits(self.expression(right, depth))
                 self.expect(right, b, a.type)
-                if not is_of_bits(b):
-                    raise self.fail(node, "expression-type", "bits are those of an element as it is read")
+                if not has_bits(b):
+                    raise self.fail(right, "expression-type", _NO_BITS)
                 if BITS[type(op)] in ("<<", ">>") and self.definer.kinds.get(a.type.name or "") != ir.INT:
                     message = f"only integers have {BITS[type(op)]}, and an element may be a float"
                     raise self.fail(node, "expression-type", message)
                 return ir.Binary(BITS[type(op)], a, b, a.type)
+            if a.type.kind in ("int", "float", "element"):
+                raise self.fail(left, "expression-type", _NO_BITS)
         symbols: dict[type[ast.operator], ir.ArithmeticOp] = {
             ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
         }  # fmt: skip
@@ -403,10 +405,10 @@ class _Definition(_Parser):
             return self.of_number(node, name, arguments, values)
         if name in CONVERSIONS:
             return self.converted(node, name, arguments, values)
-        if name in _OF_BITS:
+        if name in OF_BITS:
             values = [self.as_bits(value) for value in values]
-            if len(values) != 1 or not is_of_bits(values[0]):
-                raise self.fail(node, "expression-type", f"{name}() takes an element as it is read")
+            if len(values) != 1 or not has_bits(values[0]):
+                raise self.fail(node, "expression-type", _NO_BITS)
             return ir.Call(name, tuple(values), values[0].type)
         kinds = {value.type.kind for value in values}
         if name in FUNCTIONS and not kinds & {"float", "element"}:
@@ -430,10 +432,20 @@ class _Definition(_Parser):
         return self.of_floats(node, name, arguments, values)
 
     def as_bits(self, node: ir.Expr) -> ir.Expr:
-        """An operand whose bits count: an element of a tensor, of integers too."""
-        if isinstance(node, ir.Load) and node.type == ir.INT:
-            return replace(node, type=self.scope.element(node.tensor))
-        return node
+        """An operand whose bits count: an element of a tensor of any kind, through names and choices."""
+        if node.type not in (ir.INT, ir.FLOAT):
+            return node
+        match node:
+            case ir.Load(tensor=tensor):
+                found: ir.Expr = replace(node, type=self.scope.element(tensor))
+            case ir.Conditional(then=then, otherwise=otherwise):
+                found = replace(node, then=self.as_bits(then), otherwise=self.as_bits(otherwise))
+            case ir.Apply(function=function):
+                return replace(node, function=self.definer.of_bits(function, self.as_bits))
+            case _:
+                return node
+        self.definer.note(found, self.definer.place(node))
+        return found
 
     def checked(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 
 from dmlgen.expr import ir
@@ -93,7 +93,7 @@ def _is_plain(node: ir.Expr) -> bool:
             return _is_plain(function.body) and all(
                 _is_plain(argument) for parameter, argument in pairs if parameter.name in used
             )
-        case ir.Call(function=function) if function not in (*FUNCTIONS, "least", "greatest"):
+        case ir.Call(function=function) if function not in FUNCTIONS:
             return False
         case ir.Compare(left=left) if left.type in (ir.FLOAT, ir.FLOATS):
             return False
@@ -147,61 +147,3 @@ def asks_presence(node: ir.Expr) -> bool:
             case ir.Definition(value=value) if asks_presence(value):
                 return True
     return False
-
-
-def _of_something(node: ir.Expr, kind: str) -> ir.Expr:
-    """An operand of `min` or `max`, as which the same fold of nothing changes nothing."""
-    return node.body if isinstance(node, ir.Fold) and node.kind == kind else node
-
-
-class Widths:
-    """Which integers may need more than 32 bits, coordinates and what is made of them never do.
-
-    `wide_tensors` are those, of the description and intermediate, whose elements may.
-    """
-
-    def __init__(self, wide_tensors: Mapping[str, bool]) -> None:
-        self._tensors = wide_tensors
-
-    def is_wide(self, node: ir.Expr, locals_: frozenset[str]) -> bool:
-        """Whether an integer may be wide where these locals are."""
-        if node.type != ir.INT or is_told(node):
-            return isinstance(node, ir.Number) and abs(node.value) >= 2**31
-        match node:
-            case ir.Load(tensor=tensor):
-                return self._tensors[tensor.entry]
-            case ir.Entry(tensor=name):
-                return self._tensors[name]
-            case ir.Local(name=name):
-                return name in locals_
-            case ir.Index() | ir.Call(function="flat" | "product" | "sum" | "len"):
-                return False
-            case ir.Fold(kind="sum" | "product" | "min" | "max", unrolled=False):
-                return True  # the least of nothing is the greatest integer
-            case ir.Fold(kind="argmax" | "argmin"):
-                return False
-            case ir.Fold(body=body):
-                return self.is_wide(body, locals_)
-            case ir.Call(function="int"):
-                return True
-            case ir.Call(function="min" | "max" as kind, arguments=arguments):
-                return any(self.is_wide(_of_something(one, kind), locals_) for one in arguments)
-            case ir.Call(function="wrap", arguments=(_, count)):
-                return self.is_wide(count, locals_)
-            case ir.Call(function="clamp", arguments=(_, low, high)):
-                return self.is_wide(low, locals_) or self.is_wide(high, locals_)
-            case ir.Call(function="convert" | "quantize", arguments=(_, ir.Tensor(entry=name))):
-                return self._tensors[name]
-            case ir.Apply(function=function, arguments=arguments):
-                return self.is_wide(function.body, self.parameters(function, arguments, locals_))
-            case ir.Conditional(then=then, otherwise=otherwise):
-                return self.is_wide(then, locals_) or self.is_wide(otherwise, locals_)
-            case _:
-                return any(self.is_wide(child, locals_) for child in ir.children(node))
-
-    def parameters(
-        self, function: ir.Function, arguments: tuple[ir.Expr, ...], locals_: frozenset[str]
-    ) -> frozenset[str]:
-        """The parameters of a function that are wide in one use of it."""
-        pairs = zip(function.parameters, arguments, strict=True)
-        return frozenset(parameter.name for parameter, item in pairs if self.is_wide(item, locals_))

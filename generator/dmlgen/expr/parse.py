@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
@@ -103,7 +103,30 @@ def syntax(text: str, at: Callable[[int], Position]) -> ast.expr:
             else "too deeply nested, or characters without a meaning"
         )
         raise SpecError([Finding(at(offset), "expression-syntax", f"not an expression: {reason}")]) from None
+    for node in ast.walk(tree):
+        for idle, reason in _idle(node):
+            raise SpecError([Finding(at(idle.col_offset), "idle-expression", reason)])
     return tree.body
+
+
+def _idle(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Parts of an operation that say what another part of it has said, in the same words."""
+    match node:
+        case ast.Compare(left=left, comparators=[right]) if ast.unparse(left) == ast.unparse(right):
+            yield node, f"both sides are {ast.unparse(left)}"
+        case ast.BoolOp(values=values):
+            texts = [ast.unparse(value) for value in values]
+            for place, value in enumerate(values):
+                if texts[place] in texts[:place]:
+                    yield value, f"{texts[place]} is among these twice"
+        case ast.IfExp(test=test, orelse=rest):
+            while isinstance(rest, ast.IfExp):
+                if ast.unparse(rest.test) == ast.unparse(test):
+                    yield (
+                        rest.test,
+                        f"{ast.unparse(test)} has been asked before, so that this choice is never taken",
+                    )
+                rest = rest.orelse
 
 
 def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
@@ -202,7 +225,7 @@ class _Parser:
             return ir.EnumValue(name, values[name], hint)
         if name in self.scope.names:
             return self.scope.names[name]
-        candidates = [*values, *self.scope.names, *FUNCTIONS, *SHORTHANDS, *_REDUCTIONS]
+        candidates = [*values, *self.scope.names, *FUNCTIONS, *SHORTHANDS, *_REDUCTIONS, "True", "False"]
         what = f"no value of {hint}" if values else "no member, definition or loop variable"
         raise self.fail(node, "unknown-name", f"{name!r} is {what} here", nearest(name, candidates))
 
@@ -222,16 +245,24 @@ class _Parser:
             raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields))
         return ir.Field(owner, name, self.scope.fields[name])
 
+    def place(self, node: ast.expr, depth: int) -> ir.Expr:
+        """Which entry of an array it is."""
+        found = self.typed(node, depth, ir.INT)
+        if isinstance(found, ir.Number) and found.value < 0:
+            message = "entries are counted from 0; X[len(X) - 1] is the last one"
+            raise self.fail(node, "expression-form", message)
+        return found
+
     def subscript(self, node: ast.Subscript, owner: ir.Expr, index: ast.expr, depth: int) -> ir.Expr:
         if isinstance(index, ast.Slice):
             if owner.type not in (ir.INTS, ir.FLOATS) or index.step is not None:
                 raise self.fail(node, "expression-type", "only arrays have parts, [lower:upper]")
-            lower = self.typed(index.lower, depth, ir.INT) if index.lower else None
-            upper = self.typed(index.upper, depth, ir.INT) if index.upper else None
+            lower = self.place(index.lower, depth) if index.lower else None
+            upper = self.place(index.upper, depth) if index.upper else None
             return ir.Slice(owner, lower, upper)
         if isinstance(owner, ir.Tensor):
             return ir.Load(owner, self.typed(index, depth, ir.INTS), self.scope.element(owner))
-        value = self.typed(index, depth, ir.INT)
+        value = self.place(index, depth)
         if isinstance(owner, ir.Tensors):
             return ir.Tensor(owner.name, value)
         self.expect(node.value, owner, ir.INTS, ir.FLOATS)

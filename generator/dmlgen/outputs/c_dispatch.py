@@ -634,8 +634,6 @@ class _DispatchPrinter(CPrinter):
         match node:
             case ir.Call(function="wrap", arguments=(ir.Load(coordinate=coordinate), size)):
                 return f"dmlops_follow(trace, &{self._list(coordinate)}, {self.print(size)})"
-            case ir.Call(function="least" | "greatest" as function, arguments=(ir.Tensor() as tensor,)):
-                return f"dmlops_{function}(dmlops_enum(&{self.tensor(tensor)}->DataType))"
         return super().call(node)
 
     def _tell(self, what: str, *arguments: str) -> None:

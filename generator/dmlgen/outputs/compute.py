@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.analysis.described import Valid
 from dmlgen.expr import ir
+from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
 from dmlgen.outputs.parts import merged, parts
@@ -20,7 +21,6 @@ from dmlgen.schedules.schedule import Schedule
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
 _OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
-_BIT_OPERATORS, _BIT_FUNCTIONS = ("&", "|", "^", "<<", ">>"), ("bit_not", "bit_count")
 _VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
 
 
@@ -86,9 +86,10 @@ def bits(operator: Operator) -> tuple[str, ...]:
     """The tensors whose elements are taken as the bits that they are, whatever they stand for."""
     schedule = operator.schedule
     assert schedule is not None
-    operations = [part for node in schedule.expressions for part in ir.walk(node) if works_on_bits(part)]
-    inputs = tensors_read(operator, operations)
-    return (*inputs, schedule.output) if schedule.value in operations else tuple(inputs)
+    of_bits = tensors_of_bits(schedule.expressions)
+    inputs = [name for name in tensors_read(operator, schedule.expressions) if name in of_bits]
+    stores = schedule.value is not None and is_made_of_bits(schedule.value)
+    return (*inputs, schedule.output) if stores else tuple(inputs)
 
 
 def limited(operator: Operator) -> tuple[str, ...]:
@@ -103,17 +104,6 @@ def limited(operator: Operator) -> tuple[str, ...]:
     )
     targets = (call.arguments[1] for call in calls)
     return tuple(dict.fromkeys(target.entry for target in targets if isinstance(target, ir.Tensor)))
-
-
-def works_on_bits(node: ir.Expr) -> bool:
-    """Whether an operation takes elements as bits."""
-    match node:
-        case ir.Binary(op=op):
-            return op in _BIT_OPERATORS and node.type.kind == "element"
-        case ir.Call(function=function):
-            return function in _BIT_FUNCTIONS
-        case _:
-            return False
 
 
 def is_aligned(schedule: Schedule) -> bool:

@@ -14,7 +14,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.defined import uses_at
-from dmlgen.expr.printer import ATOM, SUM, Printer
+from dmlgen.expr.printer import ATOM, PRODUCT, SUM, Printer
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
@@ -296,7 +296,10 @@ class DefinitionPrinter(Printer):
         if node.op == "/" and node.type.kind == "element":
             left, right = self.print(node.left), self.print(node.right)
             return f"f.divide({left}, {right})", ATOM
-        return super().binary(ir.Binary(node.op, *_beside(node.left, node.right), node.type))
+        a, b = _beside(node.left, node.right)
+        if node.op == "/" and _may_be_plain(a) and _may_be_plain(b):  # Python raises where its own are by 0
+            return f"{self._float(self.print(a))} / {self.print(b, PRODUCT + 1)}", PRODUCT
+        return super().binary(ir.Binary(node.op, a, b, node.type))
 
     def _joined(self, node: ir.Expr) -> tuple[str, int]:
         """Coordinates put together: unpacked where single entries are among them."""
@@ -362,15 +365,23 @@ class DefinitionPrinter(Printer):
             assert isinstance(target, ir.Tensor)
             function = "e.converted" if name == "convert" else "e.quantized"
             text = self.print(arguments[0]) if node.type == ir.FLOAT else self.deciding(arguments[0])
-            return f'{function}({text}, "{target.entry}")'
+            text = f'{function}({text}, "{target.entry}")'
+            return f"e.as_integer({text})" if node.type == ir.INT else text
         if name == "joined":
             tensors, axis = arguments
             assert isinstance(tensors, ir.Tensors)
             return f'e.joined("{tensors.name}", {self.deciding(axis)}, at)'
-        if name in ("least", "greatest", "held"):
+        if name == "held":
             target = arguments[0]
             assert isinstance(target, ir.Tensor)
-            return f'e.{name}("{target.name}"{", at" if name == "held" else ""})'
+            return f'e.held("{target.name}", at)'
+        if name in ("least", "greatest"):
+            target = arguments[0]
+            assert isinstance(target, ir.Tensor)
+            text = f'e.{name}("{target.entry}")'
+            if node.type.kind == "element":
+                return f"f.convert({text}, {self._type(node.type)})"
+            return f"whole({text})" if node.type == ir.INT else text
         if name == "float":
             return self._float(
                 self.deciding(arguments[0]) if arguments[0].type != ir.FLOAT else self.print(arguments[0])
@@ -466,6 +477,20 @@ def _beside(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
         case _, ir.Number(value=value, type=ir.FLOAT):
             return left, ir.Number(value, ir.INT)
     return left, right
+
+
+def _may_be_plain(node: ir.Expr) -> bool:
+    """Whether a float may be one of Python's own: a written one, a reduction of nothing, or made of such."""
+    match node:
+        case ir.Number() | ir.Fold():
+            return True
+        case ir.Apply(function=function):
+            return _may_be_plain(function.body)
+        case ir.Conditional(then=then, otherwise=otherwise):
+            return _may_be_plain(then) or _may_be_plain(otherwise)
+        case ir.Binary() | ir.Negate():
+            return all(map(_may_be_plain, ir.children(node)))
+    return False
 
 
 def _local(name: str) -> str:

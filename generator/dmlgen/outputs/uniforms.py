@@ -136,7 +136,8 @@ def _counts_dimensions(node: ir.Expr) -> bool:
 def _is_named(node: ir.Expr) -> bool:
     match node:
         case ir.Call(function="convert" | "element", arguments=(item, *_)):
-            return node.type.kind == "element" and _is_named(item)
+            # An integer is told as what it is, and becomes an element in the shader.
+            return node.type.kind == "element" and item.type != ir.INT and _is_named(item)
         case _:
             named = ir.Definition | ir.Member | ir.Part | ir.Field | ir.Present
             return isinstance(node, named) or (isinstance(node, ir.Local) and node.name == "index")

@@ -12,6 +12,7 @@ from dmlgen.analysis.counts import dimension_counts
 from dmlgen.analysis.reads import recurrence_faults
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
+from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
 from dmlgen.expr.defined import entries_of, is_told, walk_through
@@ -80,6 +81,11 @@ def resolve_definition(
         for misread in _misreads(expression, members, where in outputs):
             with faults:
                 raise fault(places[where], "expression-form", f"{misread}, in {where}")
+    for where, part, misused in _misused_bits({**{one.name: one.value for one in kept}, **outputs}):
+        load = next((one for one in walk_through(part) if isinstance(one, ir.Load)), None)
+        with faults:
+            place = places[where] if load is None else definer.place(load)
+            raise fault(place, "expression-type", f"{misused}, in {where}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
@@ -230,6 +236,29 @@ def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) ->
                 yield "joined() is the whole value of an output"
             case ir.Call("joined", (ir.Tensors(name=name), _)) if members[name].role == "output":
                 yield f"{name} is an output, and those are never read"
+
+
+def _misused_bits(values: Mapping[str, ir.Expr]) -> Iterator[tuple[str, ir.Expr, str]]:
+    """The first part of each value that is taken as bits where it is a number, or as a number where it has
+    bits."""
+    of_bits = tensors_of_bits(values.values())
+    for name, value in values.items():
+        for node, as_bits in taken(value):
+            misused = _misused(node, as_bits, of_bits)
+            if misused:
+                yield name, node, misused
+                break
+
+
+def _misused(node: ir.Expr, as_bits: bool, of_bits: Collection[str]) -> str:
+    if as_bits:
+        return "" if has_bits(node) else "the other choice is bits, and this is a number"
+    if works_on_bits(node):
+        return "this gives bits, which are no number: other operations on bits and outputs take them"
+    names = [node.tensor.entry] if isinstance(node, ir.Load) else []
+    names += [node.type.name] if node.type.name else []
+    shared = next((one for one in names if one in of_bits), "")
+    return f"elements of {shared} are taken as bits elsewhere, and here as numbers" if shared else ""
 
 
 def _misfits(

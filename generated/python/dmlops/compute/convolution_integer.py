@@ -117,7 +117,7 @@ def define(e: Evaluation) -> None:
         )
 
     e.outputs = {
-        "OutputTensor": lambda at: e.converted(exact(at), "OutputTensor"),
+        "OutputTensor": lambda at: e.as_integer(e.converted(exact(at), "OutputTensor")),
     }
     e.known = {
         "groupCount": lambda: (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),

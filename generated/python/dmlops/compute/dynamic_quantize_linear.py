@@ -47,7 +47,7 @@ def define(e: Evaluation) -> None:
     desc: Any = e.desc
 
     def coded(x: Any, scale: Any, point: Any) -> Any:
-        return e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor")
+        return e.as_integer(e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor"))
 
     e.tensors = {
         "Low": Kept(
@@ -74,18 +74,21 @@ def define(e: Evaluation) -> None:
             value=lambda at: choose(
                 e.single("High", (0,)) > e.single("Low", (0,)),
                 (e.single("High", (0,)) - e.single("Low", (0,)))
-                / e.as_single(e.greatest("OutputTensor") - e.least("OutputTensor")),
+                / e.as_single(whole(e.greatest("OutputTensor")) - whole(e.least("OutputTensor"))),
                 e.as_single(1.0),
             ),
         ),
         "Point": Kept(
             np.int64,
             sizes=lambda: (1,),
-            value=lambda at: e.quantized(
-                f.round_even(
-                    e.as_single(e.least("OutputTensor")) - e.single("Low", (0,)) / e.single("Scale", (0,))
-                ),
-                "OutputTensor",
+            value=lambda at: e.as_integer(
+                e.quantized(
+                    f.round_even(
+                        e.as_single(whole(e.least("OutputTensor")))
+                        - e.single("Low", (0,)) / e.single("Scale", (0,))
+                    ),
+                    "OutputTensor",
+                )
             ),
         ),
     }
@@ -94,12 +97,12 @@ def define(e: Evaluation) -> None:
             e.single("InputTensor", at), e.single("Scale", (0,)), e.integer("Point", (0,)),
         ),
         "OutputScaleTensor": lambda at: e.double("Scale", (0,)),
-        "OutputZeroPointTensor": lambda at: e.converted(e.integer("Point", (0,)), "OutputZeroPointTensor"),
+        "OutputZeroPointTensor": lambda at: e.as_integer(
+            e.converted(e.integer("Point", (0,)), "OutputZeroPointTensor")
+        ),
     }
     e.known = {
         "number": lambda: (0,),
-        "greatest": lambda: e.greatest("OutputTensor") - e.least("OutputTensor"),
-        "least": lambda: e.least("OutputTensor"),
     }
 
 
@@ -130,8 +133,6 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "greatest"),
-        ("int", "least"),
     ),
     bounds=(
     ),

@@ -98,7 +98,7 @@ def define(e: Evaluation) -> None:
         return e.sum(lambda k: (left(at, k), right(at, k)), Range(0, k2()))
 
     e.outputs = {
-        "OutputTensor": lambda at: e.converted(exact(at), "OutputTensor"),
+        "OutputTensor": lambda at: e.as_integer(e.converted(exact(at), "OutputTensor")),
     }
     e.known = {
         "r": lambda: r() - 1,

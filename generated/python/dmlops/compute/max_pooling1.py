@@ -78,13 +78,15 @@ def define(e: Evaluation) -> None:
             where=lambda w: valid(at, w),
             least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
         ),
-        "OutputIndicesTensor": lambda at: e.converted(
-            choose(
-                e.any(lambda w: valid(at, w), box(desc.WindowSize)),
-                flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes),
-                0,
-            ),
-            "OutputIndicesTensor",
+        "OutputIndicesTensor": lambda at: e.as_integer(
+            e.converted(
+                choose(
+                    e.any(lambda w: valid(at, w), box(desc.WindowSize)),
+                    flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes),
+                    0,
+                ),
+                "OutputIndicesTensor",
+            )
         ),
     }
     e.known = {

@@ -47,7 +47,7 @@ def define(e: Evaluation) -> None:
     desc: Any = e.desc
 
     def coded(x: Any, scale: Any, point: Any) -> Any:
-        return e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor")
+        return e.as_integer(e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor"))
 
     def window() -> Any:
         return desc.FilterTensor.Sizes[2:]

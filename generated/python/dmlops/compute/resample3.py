@@ -159,7 +159,7 @@ def define(e: Evaluation) -> None:
     }
     e.outputs = {
         "OutputTensor": lambda at: (
-            e.quantized(blended(at) / whole2(at), "OutputTensor")
+            e.quantized(e.as_single(blended(at)) / whole2(at), "OutputTensor")
             if desc.Antialiased
             else e.quantized(blended(at), "OutputTensor")
         )

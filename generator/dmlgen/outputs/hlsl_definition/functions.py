@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
-from dmlgen.expr.defined import Widths, free_locals, uses_at
+from dmlgen.expr.defined import free_locals, uses_at
+from dmlgen.expr.widths import Bits, Widths
 from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_definition.names import free, local, pascal
 from dmlgen.outputs.statements import NumberPrinter
@@ -19,7 +20,7 @@ class FunctionPrinter(NumberPrinter):
     """Prints functions of a definition when they are first called.
 
     A text is an expression of HLSL without statements. `_locals` are those of the function being printed that
-    are wide; floats of what is being printed decide where `_single` is set.
+    are made of elements; floats of what is being printed decide where `_single` is set.
     """
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
@@ -29,7 +30,7 @@ class FunctionPrinter(NumberPrinter):
         self.widths = widths
         self._taken = frozenset(taken)
         self._single = False
-        self._locals: frozenset[str] = frozenset()
+        self._locals: Bits = {}
         self._names: dict[object, str] = {}
 
     def deciding(self, node: ir.Expr, outer: int = 0) -> str:
@@ -77,14 +78,12 @@ class FunctionPrinter(NumberPrinter):
             decides = parameter.name in needed or argument.type.kind not in ("float", "element")
             given.append(self.deciding(argument) if decides else self.print(argument))
         places = ["at"] if uses_at(body) else []
-        parameters = [
-            f"{type_name(one.type, one.name in inner)} {local(one.name)}" for one in function.parameters
-        ]
         before = self._locals, self._single
         self._locals, self._single = inner, single
+        parameters = [f"{self._type_of(one)} {local(one.name)}" for one in function.parameters]
         type_ = self._type_of(body)
         name = self._define(
-            (function, single, inner),
+            (function, single, frozenset(inner.items())),
             function.name,
             type_,
             [*(["List at"] if places else []), *parameters],
@@ -96,11 +95,9 @@ class FunctionPrinter(NumberPrinter):
     def _lifted(self, node: ir.Expr, word: str, body: Callable[[], list[str]]) -> str:
         """A call of a function of its own for an expression; its locals are the arguments."""
         outer = free_locals(node)
-        parameters = [
-            f"{type_name(one.type, name in self._locals)} {local(name)}" for name, one in outer.items()
-        ]
-        wide = frozenset(outer) & self._locals
-        name = self._define((node, self._single, wide), word, self._type_of(node), parameters, body)
+        parameters = [f"{self._type_of(one)} {local(name)}" for name, one in outer.items()]
+        of_elements = frozenset((name, self._locals[name]) for name in outer if name in self._locals)
+        name = self._define((node, self._single, of_elements), word, self._type_of(node), parameters, body)
         return f"{name}({', '.join(map(local, outer))})"
 
     def _returned(self, node: ir.Expr) -> list[str]:

@@ -64,7 +64,8 @@ class LoopPrinter(TensorPrinter):
 
     def _looped(self, node: ir.Fold) -> list[str]:
         outer = self._locals
-        self._locals -= {each.variable.name for each in node.loops}
+        loops = {each.variable.name for each in node.loops}
+        self._locals = {name: bits for name, bits in outer.items() if name not in loops}
         chooses = node.kind in ("argmax", "argmin")
         if chooses:
             turn = self._choosing(node)
@@ -139,7 +140,7 @@ class LoopPrinter(TensorPrinter):
         match node.type.kind:
             case "element":
                 assert node.type.name is not None
-                return self._limit(end, node.type, ir.Tensor(node.type.name))
+                return self._limit(end, node, ir.Tensor(node.type.name))
             case "float":
                 return self._infinity(end)
         if self._is_wide(node):

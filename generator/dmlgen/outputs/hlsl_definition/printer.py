@@ -199,7 +199,7 @@ class ShaderPrinter(LoopPrinter):
             case "convert" | "quantize":
                 return self._converted(node, *arguments)
             case "least" | "greatest":
-                return self._limit(name, node.type, arguments[0])
+                return self._limit(name, node, arguments[0])
             case "held":
                 target = arguments[0]
                 assert isinstance(target, ir.Tensor)

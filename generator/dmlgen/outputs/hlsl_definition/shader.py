@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
+from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.outputs.compute import works_on_bits
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
@@ -244,9 +244,10 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
 
 def _taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
     """The tensors whose elements are taken as the bits that they are."""
-    operations = [node for whole in defines.whole for node in ir.walk(whole) if works_on_bits(node)]
-    outputs = [name for name, value in defines.outputs.items() if value in operations]
-    return (*tensors_read(operator, operations), *outputs)
+    of_bits = tensors_of_bits([*(one.value for one in defines.tensors), *defines.outputs.values()])
+    inputs = [name for name in tensors_read(operator, defines.whole) if name in of_bits]
+    outputs = [name for name, value in defines.outputs.items() if is_made_of_bits(value)]
+    return (*inputs, *outputs)
 
 
 def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list[Intermediate]) -> Pass:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import Widths
+from dmlgen.expr.widths import COUNT, Widths
 from dmlgen.outputs.hlsl import tensor_of
 from dmlgen.outputs.hlsl_definition.functions import REAL, FunctionPrinter, type_name
 from dmlgen.outputs.hlsl_definition.names import HELPERS
 from dmlgen.outputs.uniforms import macro
-from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
+from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class TensorPrinter(FunctionPrinter):
         self.held: dict[str, None] = {}
         self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()
-        widths = self._widths(defines)
+        widths = self._widths(registry, defines)
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
         functions = [tensor.function for tensor in self.tensors.values()]
         functions += [kept.function for kept in self.kept.values()]
@@ -57,19 +57,18 @@ class TensorPrinter(FunctionPrinter):
         }
         super().__init__(widths, taken | HELPERS | of_tensors)
 
-    def _widths(self, defines: OutputDefinitions) -> Widths:
-        wide = {
-            name: any(bits > 32 for bits in tensor.bits) or "UINT32" in tensor.types
+    def _widths(self, registry: Registry, defines: OutputDefinitions) -> Widths:
+        bits = {
+            name: max((_bits(registry.data_type[one]) for one in tensor.types), default=COUNT)
             for name, tensor in self.tensors.items()
         }
-        wide |= {tensor.name: False for tensor in defines.tensors}
-        before: dict[str, bool] = {}
-        while wide != before:  # a recurrence may read what stands below it; ends, since none becomes narrow
-            before = dict(wide)
+        bits |= {tensor.name: COUNT for tensor in defines.tensors}
+        before: dict[str, int] = {}
+        while bits != before:  # a recurrence may read what stands below it; ends, since there are at most 64
+            before = dict(bits)
             for tensor in defines.tensors:
-                if tensor.type == ir.INT and Widths(wide).is_wide(tensor.value, frozenset()):
-                    wide[tensor.name] = True
-        return Widths(wide)
+                bits[tensor.name] = max(bits[tensor.name], Widths(before).bits(tensor.value, {}))
+        return Widths(bits)
 
     def field(self, node: ir.Field) -> str:
         assert node.name == "DimensionCount", "other fields are constants"
@@ -126,13 +125,17 @@ class TensorPrinter(FunctionPrinter):
             text = self._call("RoundingOnce", text, f"{macro}_BITS")
         return self._call("Convert", text, f"({macro}_VALUE)0")
 
-    def _limit(self, name: str, type_: ir.Type, target: ir.Expr) -> str:
+    def _limit(self, end: str, node: ir.Expr, target: ir.Expr) -> str:
+        """The least or the greatest value of a tensor's data type, in the type of `node`."""
         assert isinstance(target, ir.Tensor)
-        if type_ == ir.FLOAT:
-            return self._infinity(name)
-        end = "LOWEST" if name == "least" else "HIGHEST"
-        self.limited[target.name] = None
-        return f"({type_name(type_)}){self.tensors[target.name].macro}_{end}"
+        if node.type == ir.FLOAT:
+            return self._infinity(end)
+        self.limited[target.entry] = None
+        tensor = self.tensors[target.entry]
+        text = f"{tensor.macro}_{'LOWEST' if end == 'least' else 'HIGHEST'}"
+        if node.type == ir.INT and "UINT64" in tensor.types:
+            return self._call("Integer", f"({tensor.macro}_VALUE){text}")
+        return f"({self._type_of(node)}){text}"
 
     def _infinity(self, end: str) -> str:
         bits = "0x7f800000u" if end == "greatest" else "0xff800000u"
@@ -143,6 +146,8 @@ def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
     """The tensors that shaders name; of an array those that are read by number, or the one under way."""
     nodes = [node for whole in defines.whole for node in ir.walk(whole)]
     read = {node.tensor.entry for node in nodes if isinstance(node, ir.Load)}
+    calls = [node for node in nodes if isinstance(node, ir.Call)]  # of which types may matter
+    read |= {item.entry for call in calls for item in call.arguments if isinstance(item, ir.Tensor)}
     whole = {node.name for node in nodes if isinstance(node, ir.Tensors)} | defines.outputs.keys()
     for member in operator.tensors:
         if member.count is None or member.name in whole:
@@ -150,8 +155,13 @@ def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
         yield from sorted(name for name in read if name.startswith(f"{member.name}["))
 
 
+def _bits(type_: EnumEntry) -> int:
+    """The bits of a data type's integers with a sign."""
+    return type_.bits + (type_.kind == "unsigned")
+
+
 def _kept(tensor: Intermediate, widths: Widths) -> Kept:
     entry = ir.Entry(tensor.name, ir.ListOf(()), tensor.type)
-    text = type_name(tensor.type, widths.is_wide(entry, frozenset()))
+    text = type_name(tensor.type, widths.is_wide(entry, {}))
     words = {REAL: "REAL_BITS / 32", "int64_t": "2"}.get(text, "1")
     return Kept(tensor.name, f"kept{tensor.name}", f"Kept{tensor.name}", text, words)

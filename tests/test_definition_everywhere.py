@@ -1,0 +1,147 @@
+"""Small definitions that outputs once printed otherwise than meant, or not at all: now all mean the same.
+
+They go through what random definitions go through, in `test_random_definitions.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dmlgen.lint import lint, list_identifiers
+from dmlgen.resolve import load_registry
+from test_random_definitions import ROOT, differences, dmlgen
+
+FLOATS = ["FLOAT64", "FLOAT32", "FLOAT16"]
+SIGNED = ["INT64", "INT32", "INT16", "INT8"]
+UNSIGNED = ["UINT64", "UINT32", "UINT16", "UINT8"]
+MEMBERS = {"Axis": "UINT", "Count": "UINT", "Offset": "INT", "Factor": "FLOAT", "Switch": "BOOL"}
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What OutputTensor is, of types of its own or those of InputTensor."""
+
+    name: str
+    value: str
+    types: list[str]
+    output: list[str] | None = None
+    let: dict[str, str] | None = None
+
+    def spec(self, number: int) -> str:
+        inputs = ["InputTensor", "SecondTensor"]
+        alike = [*inputs, *([] if self.output else ["OutputTensor"])]
+        rules: list[dict[str, object]] = [
+            {"same": ["DataType"], "of": alike},
+            {"same": ["DimensionCount", "Sizes"], "of": [*inputs, "OutputTensor"]},
+            {"id": "axis-range", "require": "Axis < InputTensor.DimensionCount"},
+            {"id": "count-range", "require": "Count <= 3"},
+            {"id": "offset-range", "require": "-3 <= Offset and Offset <= 3"},
+        ]
+        members: dict[str, dict[str, object]] = {
+            name: {"role": "output" if name == "OutputTensor" else "input"}
+            for name in (*inputs, "OutputTensor")
+        }
+        members |= {name: {"type": type_} for name, type_ in MEMBERS.items()}
+        document = {
+            "operator": f"SMALL_{number}",
+            "value": number + 1,
+            "since": "5.0",
+            "summary": "An operator of tests.",
+            "page": "none",
+            "members": {name: {**one, "summary": "A part."} for name, one in members.items()},
+            "rules": rules,
+            "infers": ["OutputTensor.Sizes = InputTensor.Sizes"],
+            "support": {
+                "5.0": [
+                    {"tensors": inputs, "ranks": "1..3", "types": self.types},
+                    {"tensors": ["OutputTensor"], "ranks": "1..3", "types": self.output or self.types},
+                ]
+            },
+            "compute": ({"let": self.let} if self.let else {}) | {"outputs": {"OutputTensor": self.value}},
+        }
+        return json.dumps(document, indent=1)
+
+
+DEFINITIONS = [
+    Definition("integer-as-element", "Count if at[0] == 1 else Offset", FLOATS, [*SIGNED, *UNSIGNED]),
+    Definition(
+        "ends-of-64-bits",
+        "greatest(InputTensor) - least(OutputTensor) if Switch else least(InputTensor) // 2",
+        [*SIGNED, *UNSIGNED],
+    ),
+    Definition(
+        "ends-of-elements",
+        "InputTensor[at] if Switch else greatest(InputTensor) + least(InputTensor) + 1",
+        [*SIGNED, *UNSIGNED, *FLOATS],
+    ),
+    Definition(
+        "small-as-integer",
+        "1 if convert(InputTensor[at], OutputTensor) - 5 < 0 else -1",
+        [*SIGNED, *UNSIGNED],
+        [*UNSIGNED, "INT8"],
+    ),
+    Definition(
+        "product-of-elements",
+        "times(x * 1000003) + Offset",
+        ["INT8", "UINT8"],
+        ["INT64", "UINT64"],
+        let={"x": "InputTensor[at] * SecondTensor[at]", "times(i)": "i * 1000003 - x"},
+    ),
+    Definition(
+        "difference-of-elements",
+        "float(x - x * 2147483647)",
+        ["INT32", "INT16", "UINT16"],
+        FLOATS,
+        let={"x": "InputTensor[at] + 1"},
+    ),
+    Definition(
+        "quotient-of-nothing",
+        "product(Factor for k in range(Count)) / sum(Factor for k in range(Count)) + InputTensor[at]",
+        FLOATS,
+    ),
+    Definition(
+        "bits-by-name",
+        "masked",
+        FLOATS,
+        let={"masked": "InputTensor[at] & SecondTensor[at]"},
+    ),
+    Definition(
+        "bits-by-choice",
+        "masked if Switch else bit_not(x) if at[0] == 1 else x",
+        [*FLOATS, *SIGNED],
+        let={"masked": "x ^ SecondTensor[at]", "x": "InputTensor[at]"},
+    ),
+    Definition(
+        "bits-of-integers",
+        "x >> y if Switch else y",
+        [*SIGNED, *UNSIGNED],
+        let={"y": "SecondTensor[at] if at[0] == 0 else x", "x": "InputTensor[at]"},
+    ),
+    Definition("converted-integer", "convert(Offset, OutputTensor) + InputTensor[at]", [*SIGNED, "FLOAT32"]),
+]
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with specs of the definitions, and with their outputs."""
+    folder = tmp_path_factory.mktemp("small")
+    specs, operators = folder / "specs", folder / "specs/operators/small"
+    shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+    operators.mkdir(parents=True)
+    (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
+    for number, one in enumerate(DEFINITIONS):
+        (operators / f"small_{number}.yaml").write_text(one.spec(number), encoding="utf-8")
+    list_identifiers(load_registry(specs), specs / "identifiers.yaml")
+    assert lint(load_registry(specs)) == []
+    dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
+    return folder
+
+
+@pytest.mark.parametrize("by", ["reference", "shaders", "plans"])
+def test_a_small_definition_means_the_same_everywhere(by: str, generated: Path) -> None:
+    assert differences(generated, by) == ""
