@@ -28,7 +28,6 @@ typedef Referred RightMatrix;
 typedef SumMatrix HalfMatrix;
 groupshared uint4 tiles[TILES];
 groupshared uint votes;
-static uint threadOfGroup;
 #define NON_PRIVATE 0
 #define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
 
@@ -86,7 +85,10 @@ void StoreSums(uint at, SumMatrix sum, uint layout, uint pitch, uint operands)
 {
     const uint row = threadOfGroup % 32 / 2, column = threadOfGroup % 2 * 8;
     for (uint e = 0; e < 8; e++)
-        tiles[at + row * pitch + (column + e) / 4][e % 4] = asuint(sum.sums[e]);
+    {
+        const uint2 place = layout ? uint2(column + e, row) : uint2(row, column + e);
+        tiles[at + place.x * pitch + place.y / 4][place.y % 4] = asuint(sum.sums[e]);
+    }
 }
 
 SumMatrix Narrowed(SumMatrix sum)
@@ -148,9 +150,10 @@ def taken_apart(shader: str) -> str:
     begin = shader.index("// Matrices of a wave")
     end = shader.index("\n", shader.rindex("[[vk::ext_", begin, size.start()))
     between = shader[end : size.start()]
-    text = shader[:begin] + between + INSTEAD.replace("TILES", size[1]) + shader[size.end() :]
+    instead = INSTEAD.replace("TILES", size[1])
+    text = "static uint threadOfGroup;\n" + shader[:begin] + between + instead + shader[size.end() :]
     text = re.sub(r"((?:Load|Store)\w+)\(tiles\[(.*?)\], ", r"\1(\2, ", text)
     text = re.sub(r"\[\[vk::ext_(extension|capability)\(.*?\)\]\].*\n", "", text)
     text = re.sub(r"\bwave\b(?= [/%*])", "(thread / 32)", text).replace("WaveGetLaneIndex()", "thread % 32")
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
-    return re.sub(r"\n    ((?:Contract|Attend)\(group)", r"\n    threadOfGroup = thread;\n    \1", text)
+    return re.sub(r"\n    ((?:Contract|Attend|AddUp)\(group)", r"\n    threadOfGroup = thread;\n    \1", text)

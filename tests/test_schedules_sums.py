@@ -14,10 +14,14 @@ from c_plans import Library, expected
 from dmlgen.resolve import load_registry
 from dmlgen.schedules.sums import Sums
 from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans import sums
+from dmlops.gpu.plans.sums_units import SumsUnits
 from gpu_device import device, run_in_guard_zones
+from matrix_units_apart import taken_apart
 from page_formulas import FORMULAS, Members
 from schedule_cases import SPECS, Variant
+from test_hlsl import instructions, validate
 
 __all__ = ["device"]
 
@@ -326,3 +330,127 @@ def test_networks_give_what_pytorch_gives(operator: str, direction: str, device:
     wanted = wanted.detach().numpy().reshape(-1, batch, ways, units).transpose(0, 2, 1, 3)
     found = run_in_guard_zones(device, desc, inputs)["OutputSequenceTensor"]
     np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
+
+
+UNITS = gpu.Capability.MATRIX_UNITS
+HALVES = {
+    "rnn": network("RNN", 17, 40, 64, data_type="FLOAT16"),
+    "rnn, both ways, many": network("RNN", 70, 24, 40, direction="BIDIRECTIONAL", data_type="FLOAT16"),
+    "gru": network("GRU", 20, 32, 168, data_type="FLOAT16"),
+    "gru, reset first, both ways": network(
+        "GRU", 9, 24, 40, direction="BIDIRECTIONAL", LinearBeforeReset=False, data_type="FLOAT16"
+    ),
+    "lstm, all there": network("LSTM", 12, 8, 136, direction="BIDIRECTIONAL", data_type="FLOAT16"),
+    "lstm, halves": CASES["lstm, halves"],
+    "lstm, cut and coupled": network(
+        "LSTM", 33, 16, 48, direction="BACKWARD", UseClipThreshold=True, CoupleInputForget=True,
+        data_type="FLOAT16",
+    ),
+}  # fmt: skip
+
+
+def made_of_halves(name: str) -> Any:
+    return made(HALVES[name], name.partition(",")[0].upper())
+
+
+def by_units(desc: Any) -> list[int]:
+    """Which dispatches take matrix units."""
+    return [int("MATRIX_UNITS" in step.defines) for step in gpu.planned(desc, UNITS).dispatches]
+
+
+def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Compares what matrix units give, where the device has none taken apart, with the reference, and two
+    runs with each other."""
+    assert any(by_units(desc))
+    has_units = UNITS in device.capabilities
+    text_of = gpu.shader if has_units else lambda operator: taken_apart(gpu.shader(operator))
+    found, again = (run_in_guard_zones(device, desc, inputs, UNITS, text_of) for _ in range(2))
+    for name, result in reference.run(desc, inputs).items():
+        np.testing.assert_allclose(found[name], result, 2e-3, 2e-3, err_msg=name)
+        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
+    return found
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_networks_of_halves_by_matrix_units(name: str, device: Any) -> None:
+    desc = made_of_halves(name)
+    check_units(device, desc, inputs_of(desc))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_stays_with_its_batch_in_matrices(value: float, device: Any) -> None:
+    desc = made_of_halves("lstm, all there")
+    inputs = inputs_of(desc)
+    inputs["SequenceLengthsTensor"][:] = 3
+    inputs["InputTensor"][0, 1, 2, 5] = value
+    found = check_units(device, desc, inputs)["OutputSequenceTensor"]
+    assert np.isfinite(np.delete(found, 2, 2)).all()
+
+
+TILES = (
+    SumsUnits(128, 128, 32, 32, 64, 1), SumsUnits(64, 64, 64, 32, 32, 2), SumsUnits(32, 32, 128, 16, 32, 4),
+    SumsUnits(16, 32, 256, 16, 32, 2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("tile", TILES)
+def test_any_matrices_give_the_same(tile: SumsUnits, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "sums_units_for", lambda rows, columns, others, count: tile)
+    for name in ("rnn, both ways, many", "gru", "lstm, all there"):
+        desc = made_of_halves(name)
+        check_units(device, desc, inputs_of(desc))
+
+
+def test_what_is_for_matrix_units() -> None:
+    """Halves in whole vectors of eight, for several sequences; of a GRU that resets before the product, the
+    pass whose products are of two states is not."""
+    lstm = HALVES["lstm, halves"]
+    assert by_units(made(lstm, "LSTM")) == [1] * 5 + [0, 0]
+    reset_first = by_units(made_of_halves("gru, reset first, both ways"))
+    assert reset_first == [1] + [1, 0] * 4 + [0, 0]
+    odd = network("LSTM", 32, 60, 64, data_type="FLOAT16")
+    assert by_units(made(odd, "LSTM")) == [0] + [1] * 4 + [0] * 3
+    apart = made(lstm, "LSTM")
+    assert not any(by_units(replace(apart, RecurrenceTensor=spread(apart.RecurrenceTensor)))[1:])
+    assert not any(by_units(made(network("LSTM", 32, 64, 64), "LSTM")))
+    assert not any(by_units(made(network("LSTM", 1, 64, 64, steps=4, data_type="FLOAT16"), "LSTM")))
+
+
+def test_c_plans_the_same_for_matrix_units(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    large = [
+        made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
+        for batch, units in ((32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024))
+    ]
+    for desc in (*large, *map(made_of_halves, HALVES)):
+        assert library.plan(desc, UNITS) == expected(desc, UNITS)
+
+
+def group_memory(code: bytes) -> int:
+    """The bytes of arrays in group memory: variables of storage class 4."""
+    sizes, constants, arrays, pointers, total = {}, {}, {}, {}, 0
+    for opcode, operands in instructions(code):
+        if opcode in (21, 22):  # integers and floats
+            sizes[operands[0]] = operands[1] // 8
+        elif opcode == 23:  # vectors
+            sizes[operands[0]] = sizes.get(operands[1], 0) * operands[2]
+        elif opcode == 43:
+            constants[operands[1]] = operands[2]
+        elif opcode == 28:
+            arrays[operands[0]] = sizes.get(operands[1], 0) * constants[operands[2]]
+        elif opcode == 32:
+            pointers[operands[0]] = operands[2]
+        elif opcode == 59 and operands[2] == 4:
+            total += arrays[pointers[operands[0]]]
+    return total
+
+
+@pytest.mark.parametrize(("batch", "units"), [(12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024)])
+def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path) -> None:
+    """In Vulkan's memory model; group memory is what detection asks for."""
+    desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
+    for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS).dispatches}.values():
+        if "MATRIX_UNITS" in step.defines:
+            code = compiler.compile(gpu.shader("LSTM"), step.defines, "spirv", ["-WX"])
+            validate(code, tmp_path, "lstm")
+            assert group_memory(code) <= detection.GROUP_MEMORY

@@ -2969,7 +2969,7 @@ List Numbered(uint number)
 }
 #endif
 
-#if PASS == 2 && MATRIX_UNITS
+#if PASS >= 2 && MATRIX_UNITS
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel

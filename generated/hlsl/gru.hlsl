@@ -27,6 +27,17 @@
 //   THREAD_COLUMNS  its columns of these: 1, 2, or fours
 //   WEIGHTS_VECTOR  neighbours in memory that are read at once, all of one sum: 1 or 4
 //   FETCHES    such vectors of each sum that a thread reads ahead
+//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded to
+//              them for that, and infinite where they have no such number. -Vd then, and VulkanKHR as the module's memory
+//              model (examples/README.md). Of the macros above only SUM_ROWS and SUM_COLUMNS are there, the latter a
+//              multiple of 16, and
+//     TILE_ROWS  rows of matrices: all sums of SUM_ROWS, filled up to a multiple of 16
+//     TILE_DEPTH  products of a tile, a multiple of 16 for each wave that has others of the same sums
+//     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
+//     WAVE_COLUMNS  its columns of these, likewise
+//     AHEAD      tiles that are read before they are used
+// In all passes:
+//   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE or OUTPUT_SINGLE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -69,18 +80,29 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-#if PASS == 6 || PASS == 7 || PASS == 8
-typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
-#else
-typedef RECURRENCE_STORED RecurrenceBuffer;
-#endif
-#if PASS == 5
+#if (PASS == 5) && MATRIX_UNITS
+typedef uint4 WeightBuffer;  // eight halves
+#elif PASS == 5
 typedef vector<WEIGHT_STORED, WEIGHTS_VECTOR> WeightBuffer;
 #else
 typedef WEIGHT_STORED WeightBuffer;
 #endif
+#if (PASS == 5) && MATRIX_UNITS
+typedef uint4 InputBuffer;  // eight halves
+#else
+typedef INPUT_STORED InputBuffer;
+#endif
+#if (PASS == 6 || PASS == 7 || PASS == 8) && MATRIX_UNITS
+typedef uint4 RecurrenceBuffer;  // eight halves
+#elif PASS == 6 || PASS == 7 || PASS == 8
+typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
+#else
+typedef RECURRENCE_STORED RecurrenceBuffer;
+#endif
+typedef vector<uint, SCRATCH_VECTOR> Scratch;
+#define ScratchWord(place) scratch[(place) / SCRATCH_VECTOR][(place) % SCRATCH_VECTOR]
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<RecurrenceBuffer> recurrenceTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t3);
@@ -88,7 +110,7 @@ typedef WEIGHT_STORED WeightBuffer;
 [[vk::binding(5, 0)]] StructuredBuffer<SEQUENCE_LENGTHS_STORED> sequenceLengthsTensor : register(t5);
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_STORED> outputSequenceTensor : register(u0);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
-[[vk::binding(8, 0)]] RWStructuredBuffer<uint> scratch : register(u2);
+[[vk::binding(8, 0)]] RWStructuredBuffer<Scratch> scratch : register(u2);
 
 struct Activation
 {
@@ -1056,9 +1078,9 @@ REAL_VALUE ReadKeptFed(List at)
     }
     place = (uint)keptFedFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(ScratchWord(place), ScratchWord(place + 1));
 #else
-    return asfloat(scratch[place]);
+    return asfloat(ScratchWord(place));
 #endif
 }
 
@@ -1068,10 +1090,10 @@ void WriteKeptFed(uint number, REAL_VALUE entry)
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    ScratchWord(place) = low;
+    ScratchWord(place + 1) = high;
 #else
-    scratch[place] = asuint(entry);
+    ScratchWord(place) = asuint(entry);
 #endif
 }
 
@@ -1086,9 +1108,9 @@ REAL_VALUE ReadKeptReset(List at)
     }
     place = (uint)keptResetFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(ScratchWord(place), ScratchWord(place + 1));
 #else
-    return asfloat(scratch[place]);
+    return asfloat(ScratchWord(place));
 #endif
 }
 
@@ -1098,10 +1120,10 @@ void WriteKeptReset(uint number, REAL_VALUE entry)
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    ScratchWord(place) = low;
+    ScratchWord(place + 1) = high;
 #else
-    scratch[place] = asuint(entry);
+    ScratchWord(place) = asuint(entry);
 #endif
 }
 
@@ -1116,9 +1138,9 @@ REAL_VALUE ReadKeptHidden(List at)
     }
     place = (uint)keptHiddenFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(ScratchWord(place), ScratchWord(place + 1));
 #else
-    return asfloat(scratch[place]);
+    return asfloat(ScratchWord(place));
 #endif
 }
 
@@ -1128,10 +1150,10 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    ScratchWord(place) = low;
+    ScratchWord(place + 1) = high;
 #else
-    scratch[place] = asuint(entry);
+    ScratchWord(place) = asuint(entry);
 #endif
 }
 
@@ -1459,7 +1481,7 @@ REAL_VALUE Chosen5(List at, REAL_VALUE total0)
     return Activate((Fed(at, 1) + (total0 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0));
 }
 
-REAL_VALUE Chosen6(List at, REAL_VALUE total1, REAL_VALUE total2)
+REAL_VALUE Chosen6(List at, REAL_VALUE total1, REAL_VALUE Reset, REAL_VALUE total2, REAL_VALUE read0)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1467,12 +1489,12 @@ REAL_VALUE Chosen6(List at, REAL_VALUE total1, REAL_VALUE total2)
     }
     if (Running(at))
     {
-        return ((((REAL_VALUE)1.0f - Activate((Fed(at, 0) + (total1 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0))) * Activate((Fed(at, 2) + (ReadKeptReset(at) * (total2 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)))))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((Fed(at, 0) + (total1 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0)) * Earlier(at)));
+        return ((((REAL_VALUE)1.0f - Activate((Fed(at, 0) + (total1 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0))) * Activate((Fed(at, 2) + (Reset * (total2 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)))))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((Fed(at, 0) + (total1 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0)) * read0));
     }
-    return Earlier(at);
+    return read0;
 }
 
-REAL_VALUE Chosen7(List at, REAL_VALUE total0, REAL_VALUE total1)
+REAL_VALUE Chosen7(List at, REAL_VALUE total0, REAL_VALUE total1, REAL_VALUE read0)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1480,10 +1502,89 @@ REAL_VALUE Chosen7(List at, REAL_VALUE total0, REAL_VALUE total1)
     }
     if (Running(at))
     {
-        return ((((REAL_VALUE)1.0f - Activate((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0))) * Activate((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0)) * Earlier(at)));
+        return ((((REAL_VALUE)1.0f - Activate((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0))) * Activate((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0)) * read0));
     }
-    return Earlier(at);
+    return read0;
 }
+
+#if PASS >= 5 && MATRIX_UNITS
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
+// columns, and a use
+typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 3> OfWave;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
+[[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
+
+// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+#define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
+#define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
+[[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+
+// A tile of weights and one of factors, a line for each row or column. Then places of lines, and in place of the tile
+// the sums of waves, column by column.
+static const uint WAVES = NUM_THREADS / 32, wavesAcross = SUM_COLUMNS / WAVE_COLUMNS, wavesDown = TILE_ROWS / WAVE_ROWS;
+static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);  // with the same sums, of which each adds up a part
+static const uint eights = TILE_DEPTH / 8, tilePitch = eights + 1;  // one more, against bank conflicts
+static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart + SUM_COLUMNS * tilePitch;
+static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint sumPitch = WAVE_ROWS / 4 + 1;
+static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;  // columns of a wave that are there at once
+static const uint sumsEnd = WAVES * atOnce * sumPitch;
+static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
+groupshared uint4 tiles[placesStart + TILE_ROWS + SUM_COLUMNS];
+
+uint HalvesOf(float2 pair)
+{
+    return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
+}
+
+// Adds products of a tile to the sums of a wave.
+void MultiplyTile(uint down, uint across, uint deep, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+{
+    [unroll]
+    for (uint i = 0; i < TILE_DEPTH / 16 / wavesDeep; i++)
+    {
+        const uint eight = (i * wavesDeep + deep) * 2;
+        LeftMatrix weights[WAVE_ROWS / 16];
+        uint r;
+        [unroll]
+        for (r = 0; r < WAVE_ROWS / 16; r++)
+            weights[r] = LoadLeft(tiles[(down * WAVE_ROWS + r * 16) * tilePitch + eight], 0, tilePitch, NON_PRIVATE);
+        [unroll]
+        for (uint c = 0; c < WAVE_COLUMNS / 16; c++)
+        {
+            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch + eight], 1, tilePitch, NON_PRIVATE);
+            [unroll]
+            for (r = 0; r < WAVE_ROWS / 16; r++)
+                totals[r][c] = MultiplyAdd(weights[r], factors, totals[r][c]);
+        }
+    }
+}
+
+// A sum of those in group memory: the parts of all waves that have one
+float Sum(uint row, uint column)
+{
+    float total = 0;
+    [unroll]
+    for (uint deep = 0; deep < wavesDeep; deep++)
+    {
+        const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
+        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4], NON_PRIVATE))[row % 4];
+    }
+    return total;
+}
+#endif
 
 #if PASS == 5
 // Where an element of WeightTensor lies, at a coordinate that is limited to it
@@ -1506,6 +1607,191 @@ uint PlaceInInput(List at)
     return place;
 }
 
+List CoordinateOf(uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    const uint above2 = DivideBySize(column, sizes[2]);
+    at.entries[2] = (int)(column - above2 * sizes[2].size);
+    column = above2;
+    at.entries[0] = (int)column;
+    const uint above3 = DivideBySize(row, sizes[3]);
+    at.entries[3] = (int)(row - above3 * sizes[3].size);
+    row = above3;
+    at.entries[1] = (int)row;
+    return at;
+}
+
+// What an element is made of besides sums
+struct ReadBefore
+{
+};
+
+ReadBefore Read(List at)
+{
+    ReadBefore before;
+    return before;
+}
+
+void WriteElement(List at, ReadBefore before, float sums[1])
+{
+    uint number = 0;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        number = number * sizes[d].size + (uint)at.entries[d];
+    const float total0 = sums[0];
+    const float Fed = (total0 + Bias(0, Entry(at, 1), Entry(at, 3)));
+    WriteKeptFed(number, Fed);
+}
+
+#if MATRIX_UNITS
+static const uint SUMS = 1;
+static const uint PARTS = 1;  // vectors in memory that eight factors fill
+
+// What a thread reads of a tile, zeros past the last product
+void Fetch(uint thread, uint product, uint depth, uint weightPlaces[weightsEach], uint factorPlaces[factorsEach], out uint4 nextWeights[weightsEach], out uint4 nextFactors[factorsEach * PARTS])
+{
+    uint i;
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        nextWeights[i] = uint4(0, 0, 0, 0);
+        if (k < depth && number / eights < SUMS * SUM_ROWS)
+            nextWeights[i] = weightTensor[(weightPlaces[i] + k) / 8];
+    }
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        [unroll]
+        for (uint part = 0; part < PARTS; part++)
+        {
+            nextFactors[i * PARTS + part] = uint4(0, 0, 0, 0);
+            if (k < depth && number / eights < SUM_COLUMNS)
+                nextFactors[i * PARTS + part] = inputTensor[(factorPlaces[i] + k) / (8 / PARTS) + part];
+        }
+    }
+}
+
+void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsEach * PARTS])
+{
+    uint i;
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (TILE_ROWS * eights % NUM_THREADS == 0 || number < TILE_ROWS * eights)
+            StoreShared(tiles[number / eights * tilePitch + number % eights], nextWeights[i], NON_PRIVATE);
+    }
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = nextFactors[i];
+        if (SUM_COLUMNS * eights % NUM_THREADS == 0 || number < SUM_COLUMNS * eights)
+            StoreShared(tiles[factorsStart + number / eights * tilePitch + number % eights], eight, NON_PRIVATE);
+    }
+}
+
+// Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
+// same sums put these together in group memory; then a thread works out elements.
+void AddUp(uint item, uint thread)
+{
+    const uint lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // waves need not have neighbours
+    const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
+    const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
+    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
+    const uint other = item / down / across;
+    if (other >= others)
+        return;
+    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
+    uint n, i, j;
+
+    [loop]
+    for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
+    {
+        const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
+        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        uint place = 0;
+        if (n / SUM_ROWS == 0)
+            place = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
+        if (n >= TILE_ROWS)
+            place = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
+        StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
+    }
+    ControlBarrier(2, 2, EXCHANGED);
+    uint weightPlaces[weightsEach];
+    uint factorPlaces[factorsEach];
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+
+    uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+        Fetch(thread, ahead * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+    const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach)  // what it reads is under way while sums are added up
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
+    [unroll]
+    for (i = 0; i < WAVE_ROWS / 16; i++)
+        [unroll]
+        for (j = 0; j < WAVE_COLUMNS / 16; j++)
+            totals[i][j] = Filled(0.0f);
+    [loop]
+    for (uint product = 0; product < depth; product += AHEAD * TILE_DEPTH)
+    {
+        [unroll]
+        for (ahead = 0; ahead < AHEAD; ahead++)
+        {
+            ControlBarrier(2, 2, EXCHANGED);
+            Put(thread, nextWeights[ahead], nextFactors[ahead]);
+            ControlBarrier(2, 2, EXCHANGED);
+            Fetch(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+            MultiplyTile(ownDown, ownAcross, ownDeep, totals);
+        }
+    }
+
+    [unroll]
+    for (uint begin = 0; begin < WAVE_COLUMNS; begin += atOnce)
+    {
+        ControlBarrier(2, 2, EXCHANGED);
+        [unroll]
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+            [unroll]
+            for (j = 0; j < atOnce / 16; j++)
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+        ControlBarrier(2, 2, EXCHANGED);
+        [loop]
+        for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
+        {
+            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
+            const uint column = firstColumn + ownColumn / atOnce * WAVE_COLUMNS + begin + ownColumn % atOnce;
+            if (row < rows && column < columns)
+            {
+                const List at = CoordinateOf(other, column, row);
+                if (!isOneEach)
+                    before = Read(at);
+                float own[SUMS];
+                [unroll]
+                for (i = 0; i < SUMS; i++)
+                    own[i] = Sum(i * SUM_ROWS + n % SUM_ROWS, ownColumn);
+                WriteElement(at, before, own);
+            }
+        }
+    }
+}
+#else
 static const uint FACTORS = 1, SUMS = 1, READS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
@@ -1524,20 +1810,6 @@ groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // facto
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
-
-List CoordinateOf(uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    const uint above2 = DivideBySize(column, sizes[2]);
-    at.entries[2] = (int)(column - above2 * sizes[2].size);
-    column = above2;
-    at.entries[0] = (int)column;
-    const uint above3 = DivideBySize(row, sizes[3]);
-    at.entries[3] = (int)(row - above3 * sizes[3].size);
-    row = above3;
-    at.entries[1] = (int)row;
-    return at;
-}
 
 // The factors of some products of the group's columns, zeros past the last product
 void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
@@ -1594,13 +1866,13 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 void AddUp(uint item, uint thread)
 {
     const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
+    const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
         return;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n;
-    const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
 
     [loop]
     for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
@@ -1617,6 +1889,10 @@ void AddUp(uint item, uint thread)
     }
     GroupMemoryBarrierWithGroupSync();
 
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach)
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -1697,15 +1973,17 @@ void AddUp(uint item, uint thread)
         if (row < rows && column < columns)
         {
             const List at = CoordinateOf(other, column, row);
-            uint number = 0;
+            if (!isOneEach)
+                before = Read(at);
+            float own[SUMS];
             [unroll]
-            for (int d = 0; d < RANK; d++)
-                number = number * sizes[d].size + (uint)at.entries[d];
-            const float total0 = totals[0 * SUM_COLUMNS * SUM_ROWS + n];
-            WriteKeptFed(number, (total0 + Bias(0, Entry(at, 1), Entry(at, 3))));
+            for (uint i = 0; i < SUMS; i++)
+                own[i] = totals[i * SUM_COLUMNS * SUM_ROWS + n];
+            WriteElement(at, before, own);
         }
     }
 }
+#endif
 #endif
 
 #if PASS == 6
@@ -1732,6 +2010,199 @@ uint PlaceInKeptHidden(List at)
     return (uint)keptHiddenFirst + place;
 }
 
+List CoordinateOf(uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    at.entries[0] = (int)(first / count);
+    at.entries[1] = (int)other;
+    at.entries[2] = (int)column;
+    at.entries[3] = (int)row;
+    return at;
+}
+
+// What an element is made of besides sums
+struct ReadBefore
+{
+    float read0;
+};
+
+ReadBefore Read(List at)
+{
+    ReadBefore before;
+    before.read0 = Earlier(at);
+    return before;
+}
+
+void WriteElement(List at, ReadBefore before, float sums[3])
+{
+    uint number = 0;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        number = number * sizes[d].size + (uint)at.entries[d];
+    const float read0 = before.read0;
+    const float total0 = sums[0];
+    const float total1 = sums[1];
+    const float total2 = sums[2];
+    const float Reset = (Chosen5(at, total0));
+    WriteKeptReset(number, Reset);
+    const float Hidden = (Chosen6(at, total1, Reset, total2, read0));
+    WriteKeptHidden(number, Hidden);
+}
+
+#if MATRIX_UNITS
+static const uint SUMS = 3;
+static const uint PARTS = 2;  // vectors in memory that eight factors fill
+
+// What a thread reads of a tile, zeros past the last product
+void Fetch(uint thread, uint product, uint depth, uint weightPlaces[weightsEach], uint factorPlaces[factorsEach], out uint4 nextWeights[weightsEach], out uint4 nextFactors[factorsEach * PARTS])
+{
+    uint i;
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        nextWeights[i] = uint4(0, 0, 0, 0);
+        if (k < depth && number / eights < SUMS * SUM_ROWS)
+            nextWeights[i] = recurrenceTensor[(weightPlaces[i] + k) / 8];
+    }
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        [unroll]
+        for (uint part = 0; part < PARTS; part++)
+        {
+            nextFactors[i * PARTS + part] = uint4(0, 0, 0, 0);
+            if (k < depth && number / eights < SUM_COLUMNS)
+                nextFactors[i * PARTS + part] = scratch[(factorPlaces[i] + k) / (8 / PARTS) + part];
+        }
+    }
+}
+
+void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsEach * PARTS])
+{
+    uint i;
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (TILE_ROWS * eights % NUM_THREADS == 0 || number < TILE_ROWS * eights)
+            StoreShared(tiles[number / eights * tilePitch + number % eights], nextWeights[i], NON_PRIVATE);
+    }
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const float4 low = asfloat(nextFactors[i * 2]), high = asfloat(nextFactors[i * 2 + 1]);
+        const uint4 eight = uint4(HalvesOf(low.xy), HalvesOf(low.zw), HalvesOf(high.xy), HalvesOf(high.zw));
+        if (SUM_COLUMNS * eights % NUM_THREADS == 0 || number < SUM_COLUMNS * eights)
+            StoreShared(tiles[factorsStart + number / eights * tilePitch + number % eights], eight, NON_PRIVATE);
+    }
+}
+
+// Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
+// same sums put these together in group memory; then a thread works out elements.
+void AddUp(uint item, uint thread)
+{
+    const uint lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // waves need not have neighbours
+    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
+    const uint other = item / down / across;
+    if (other >= others)
+        return;
+    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
+    uint n, i, j;
+
+    [loop]
+    for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
+    {
+        const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
+        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        uint place = 0;
+        if (n / SUM_ROWS == 0)
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+        if (n / SUM_ROWS == 1)
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+        if (n / SUM_ROWS == 2)
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+        if (n >= TILE_ROWS)
+            place = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+        StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
+    }
+    ControlBarrier(2, 2, EXCHANGED);
+    uint weightPlaces[weightsEach];
+    uint factorPlaces[factorsEach];
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+
+    uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+        Fetch(thread, ahead * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+    const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach && first > 0)  // what it reads is under way while sums are added up
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
+    [unroll]
+    for (i = 0; i < WAVE_ROWS / 16; i++)
+        [unroll]
+        for (j = 0; j < WAVE_COLUMNS / 16; j++)
+            totals[i][j] = Filled(0.0f);
+    [loop]
+    for (uint product = 0; product < depth; product += AHEAD * TILE_DEPTH)
+    {
+        [unroll]
+        for (ahead = 0; ahead < AHEAD; ahead++)
+        {
+            ControlBarrier(2, 2, EXCHANGED);
+            Put(thread, nextWeights[ahead], nextFactors[ahead]);
+            ControlBarrier(2, 2, EXCHANGED);
+            Fetch(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+            MultiplyTile(ownDown, ownAcross, ownDeep, totals);
+        }
+    }
+
+    [unroll]
+    for (uint begin = 0; begin < WAVE_COLUMNS; begin += atOnce)
+    {
+        ControlBarrier(2, 2, EXCHANGED);
+        [unroll]
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+            [unroll]
+            for (j = 0; j < atOnce / 16; j++)
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+        ControlBarrier(2, 2, EXCHANGED);
+        [loop]
+        for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
+        {
+            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
+            const uint column = firstColumn + ownColumn / atOnce * WAVE_COLUMNS + begin + ownColumn % atOnce;
+            if (row < rows && column < columns)
+            {
+                const List at = CoordinateOf(other, column, row);
+                if (!isOneEach && first > 0)
+                    before = Read(at);
+                float own[SUMS];
+                [unroll]
+                for (i = 0; i < SUMS; i++)
+                    own[i] = Sum(i * SUM_ROWS + n % SUM_ROWS, ownColumn);
+                WriteElement(at, before, own);
+            }
+        }
+    }
+}
+#else
 static const uint FACTORS = 1, SUMS = 3, READS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
@@ -1751,16 +2222,6 @@ groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
 
-List CoordinateOf(uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)(first / count);
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-
 // The factors of some products of the group's columns, zeros past the last product
 void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
 {
@@ -1771,7 +2232,7 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(scratch[readsFirst[0 * SUM_COLUMNS + column] + k]);
+            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
     }
 }
 
@@ -1816,13 +2277,13 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 void AddUp(uint item, uint thread)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
         return;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n;
-    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
 
     [loop]
     for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
@@ -1841,6 +2302,10 @@ void AddUp(uint item, uint thread)
     }
     GroupMemoryBarrierWithGroupSync();
 
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach && first > 0)
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -1923,18 +2388,17 @@ void AddUp(uint item, uint thread)
         if (row < rows && column < columns)
         {
             const List at = CoordinateOf(other, column, row);
-            uint number = 0;
+            if (!isOneEach && first > 0)
+                before = Read(at);
+            float own[SUMS];
             [unroll]
-            for (int d = 0; d < RANK; d++)
-                number = number * sizes[d].size + (uint)at.entries[d];
-            const float total0 = totals[0 * SUM_COLUMNS * SUM_ROWS + n];
-            const float total1 = totals[1 * SUM_COLUMNS * SUM_ROWS + n];
-            const float total2 = totals[2 * SUM_COLUMNS * SUM_ROWS + n];
-            WriteKeptReset(number, (Chosen5(at, total0)));
-            WriteKeptHidden(number, (Chosen6(at, total1, total2)));
+            for (uint i = 0; i < SUMS; i++)
+                own[i] = totals[i * SUM_COLUMNS * SUM_ROWS + n];
+            WriteElement(at, before, own);
         }
     }
 }
+#endif
 #endif
 
 #if PASS == 7
@@ -1961,6 +2425,188 @@ uint PlaceInKeptHidden(List at)
     return (uint)keptHiddenFirst + place;
 }
 
+List CoordinateOf(uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    at.entries[0] = (int)(first / count);
+    at.entries[1] = (int)other;
+    at.entries[2] = (int)column;
+    at.entries[3] = (int)row;
+    return at;
+}
+
+// What an element is made of besides sums
+struct ReadBefore
+{
+};
+
+ReadBefore Read(List at)
+{
+    ReadBefore before;
+    return before;
+}
+
+void WriteElement(List at, ReadBefore before, float sums[1])
+{
+    uint number = 0;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        number = number * sizes[d].size + (uint)at.entries[d];
+    const float total0 = sums[0];
+    const float Reset = (Chosen5(at, total0));
+    WriteKeptReset(number, Reset);
+}
+
+#if MATRIX_UNITS
+static const uint SUMS = 1;
+static const uint PARTS = 2;  // vectors in memory that eight factors fill
+
+// What a thread reads of a tile, zeros past the last product
+void Fetch(uint thread, uint product, uint depth, uint weightPlaces[weightsEach], uint factorPlaces[factorsEach], out uint4 nextWeights[weightsEach], out uint4 nextFactors[factorsEach * PARTS])
+{
+    uint i;
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        nextWeights[i] = uint4(0, 0, 0, 0);
+        if (k < depth && number / eights < SUMS * SUM_ROWS)
+            nextWeights[i] = recurrenceTensor[(weightPlaces[i] + k) / 8];
+    }
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        [unroll]
+        for (uint part = 0; part < PARTS; part++)
+        {
+            nextFactors[i * PARTS + part] = uint4(0, 0, 0, 0);
+            if (k < depth && number / eights < SUM_COLUMNS)
+                nextFactors[i * PARTS + part] = scratch[(factorPlaces[i] + k) / (8 / PARTS) + part];
+        }
+    }
+}
+
+void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsEach * PARTS])
+{
+    uint i;
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (TILE_ROWS * eights % NUM_THREADS == 0 || number < TILE_ROWS * eights)
+            StoreShared(tiles[number / eights * tilePitch + number % eights], nextWeights[i], NON_PRIVATE);
+    }
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const float4 low = asfloat(nextFactors[i * 2]), high = asfloat(nextFactors[i * 2 + 1]);
+        const uint4 eight = uint4(HalvesOf(low.xy), HalvesOf(low.zw), HalvesOf(high.xy), HalvesOf(high.zw));
+        if (SUM_COLUMNS * eights % NUM_THREADS == 0 || number < SUM_COLUMNS * eights)
+            StoreShared(tiles[factorsStart + number / eights * tilePitch + number % eights], eight, NON_PRIVATE);
+    }
+}
+
+// Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
+// same sums put these together in group memory; then a thread works out elements.
+void AddUp(uint item, uint thread)
+{
+    const uint lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // waves need not have neighbours
+    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
+    const uint other = item / down / across;
+    if (other >= others)
+        return;
+    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
+    uint n, i, j;
+
+    [loop]
+    for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
+    {
+        const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
+        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        uint place = 0;
+        if (n / SUM_ROWS == 0)
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+        if (n >= TILE_ROWS)
+            place = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+        StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
+    }
+    ControlBarrier(2, 2, EXCHANGED);
+    uint weightPlaces[weightsEach];
+    uint factorPlaces[factorsEach];
+    [unroll]
+    for (i = 0; i < weightsEach; i++)
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+    [unroll]
+    for (i = 0; i < factorsEach; i++)
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+
+    uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+        Fetch(thread, ahead * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+    const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach && first > 0)  // what it reads is under way while sums are added up
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
+    [unroll]
+    for (i = 0; i < WAVE_ROWS / 16; i++)
+        [unroll]
+        for (j = 0; j < WAVE_COLUMNS / 16; j++)
+            totals[i][j] = Filled(0.0f);
+    [loop]
+    for (uint product = 0; product < depth; product += AHEAD * TILE_DEPTH)
+    {
+        [unroll]
+        for (ahead = 0; ahead < AHEAD; ahead++)
+        {
+            ControlBarrier(2, 2, EXCHANGED);
+            Put(thread, nextWeights[ahead], nextFactors[ahead]);
+            ControlBarrier(2, 2, EXCHANGED);
+            Fetch(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+            MultiplyTile(ownDown, ownAcross, ownDeep, totals);
+        }
+    }
+
+    [unroll]
+    for (uint begin = 0; begin < WAVE_COLUMNS; begin += atOnce)
+    {
+        ControlBarrier(2, 2, EXCHANGED);
+        [unroll]
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+            [unroll]
+            for (j = 0; j < atOnce / 16; j++)
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+        ControlBarrier(2, 2, EXCHANGED);
+        [loop]
+        for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
+        {
+            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
+            const uint column = firstColumn + ownColumn / atOnce * WAVE_COLUMNS + begin + ownColumn % atOnce;
+            if (row < rows && column < columns)
+            {
+                const List at = CoordinateOf(other, column, row);
+                if (!isOneEach && first > 0)
+                    before = Read(at);
+                float own[SUMS];
+                [unroll]
+                for (i = 0; i < SUMS; i++)
+                    own[i] = Sum(i * SUM_ROWS + n % SUM_ROWS, ownColumn);
+                WriteElement(at, before, own);
+            }
+        }
+    }
+}
+#else
 static const uint FACTORS = 1, SUMS = 1, READS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
@@ -1980,16 +2626,6 @@ groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
 
-List CoordinateOf(uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)(first / count);
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-
 // The factors of some products of the group's columns, zeros past the last product
 void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
 {
@@ -2000,7 +2636,7 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(scratch[readsFirst[0 * SUM_COLUMNS + column] + k]);
+            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
     }
 }
 
@@ -2045,13 +2681,13 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 void AddUp(uint item, uint thread)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
         return;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n;
-    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
 
     [loop]
     for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
@@ -2068,6 +2704,10 @@ void AddUp(uint item, uint thread)
     }
     GroupMemoryBarrierWithGroupSync();
 
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach && first > 0)
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2148,15 +2788,17 @@ void AddUp(uint item, uint thread)
         if (row < rows && column < columns)
         {
             const List at = CoordinateOf(other, column, row);
-            uint number = 0;
+            if (!isOneEach && first > 0)
+                before = Read(at);
+            float own[SUMS];
             [unroll]
-            for (int d = 0; d < RANK; d++)
-                number = number * sizes[d].size + (uint)at.entries[d];
-            const float total0 = totals[0 * SUM_COLUMNS * SUM_ROWS + n];
-            WriteKeptReset(number, (Chosen5(at, total0)));
+            for (uint i = 0; i < SUMS; i++)
+                own[i] = totals[i * SUM_COLUMNS * SUM_ROWS + n];
+            WriteElement(at, before, own);
         }
     }
 }
+#endif
 #endif
 
 #if PASS == 8
@@ -2196,6 +2838,42 @@ uint PlaceInKeptReset(List at)
     return (uint)keptResetFirst + place;
 }
 
+List CoordinateOf(uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    at.entries[0] = (int)(first / count);
+    at.entries[1] = (int)other;
+    at.entries[2] = (int)column;
+    at.entries[3] = (int)row;
+    return at;
+}
+
+// What an element is made of besides sums
+struct ReadBefore
+{
+    float read0;
+};
+
+ReadBefore Read(List at)
+{
+    ReadBefore before;
+    before.read0 = Earlier(at);
+    return before;
+}
+
+void WriteElement(List at, ReadBefore before, float sums[2])
+{
+    uint number = 0;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        number = number * sizes[d].size + (uint)at.entries[d];
+    const float read0 = before.read0;
+    const float total0 = sums[0];
+    const float total1 = sums[1];
+    const float Hidden = (Chosen7(at, total0, total1, read0));
+    WriteKeptHidden(number, Hidden);
+}
+
 static const uint FACTORS = 2, SUMS = 2, READS = 3;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns that lie together
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
@@ -2215,16 +2893,6 @@ groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
 
-List CoordinateOf(uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)(first / count);
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-
 // The factors of some products of the group's columns, zeros past the last product
 void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
 {
@@ -2235,10 +2903,10 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(scratch[readsFirst[0 * SUM_COLUMNS + column] + k]);
+            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
         next[1][i] = 0;
         if (k < depth)
-            next[1][i] = asfloat(scratch[readsFirst[1 * SUM_COLUMNS + column] + k]) * asfloat(scratch[readsFirst[2 * SUM_COLUMNS + column] + k]);
+            next[1][i] = asfloat(ScratchWord(readsFirst[1 * SUM_COLUMNS + column] + k)) * asfloat(ScratchWord(readsFirst[2 * SUM_COLUMNS + column] + k));
     }
 }
 
@@ -2283,13 +2951,13 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 void AddUp(uint item, uint thread)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
         return;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n;
-    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
 
     [loop]
     for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
@@ -2309,6 +2977,10 @@ void AddUp(uint item, uint thread)
     }
     GroupMemoryBarrierWithGroupSync();
 
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach && first > 0)
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2391,13 +3063,13 @@ void AddUp(uint item, uint thread)
         if (row < rows && column < columns)
         {
             const List at = CoordinateOf(other, column, row);
-            uint number = 0;
+            if (!isOneEach && first > 0)
+                before = Read(at);
+            float own[SUMS];
             [unroll]
-            for (int d = 0; d < RANK; d++)
-                number = number * sizes[d].size + (uint)at.entries[d];
-            const float total0 = totals[0 * SUM_COLUMNS * SUM_ROWS + n];
-            const float total1 = totals[1 * SUM_COLUMNS * SUM_ROWS + n];
-            WriteKeptHidden(number, (Chosen7(at, total0, total1)));
+            for (uint i = 0; i < SUMS; i++)
+                own[i] = totals[i * SUM_COLUMNS * SUM_ROWS + n];
+            WriteElement(at, before, own);
         }
     }
 }
@@ -2417,6 +3089,12 @@ List Numbered(uint number)
     return at;
 }
 
+#if PASS >= 5 && MATRIX_UNITS
+[[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
+[[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
+[[vk::ext_capability(5345)]]  // VulkanMemoryModel
+[[vk::ext_capability(9)]]     // Float16
+#endif
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {

@@ -22780,15 +22780,26 @@ typedef struct dmlops_plan_AttentionGroups {
     int64_t in_group;
 } dmlops_plan_AttentionGroups;
 
+typedef struct dmlops_plan_SumsUnits {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t wave_rows;
+    int64_t wave_columns;
+    int64_t ahead;
+} dmlops_plan_SumsUnits;
+
 typedef struct dmlops_plan_SumsPass {
     int64_t number;
     int64_t writes;
     int64_t reads;
+    int64_t begins;
     int64_t weights;
     int64_t tensors;
     int64_t kept;
     int64_t sums;
     int64_t factors;
+    int has_units;
     int64_t rows;
     int64_t columns;
 } dmlops_plan_SumsPass;
@@ -22802,6 +22813,7 @@ typedef struct dmlops_plan_SumsTile {
     int64_t fetches;
     int64_t threads;
     int64_t all_threads;
+    dmlops_plan_SumsUnits units;
 } dmlops_plan_SumsTile;
 
 typedef struct dmlops_plan_Kept {
@@ -24285,6 +24297,15 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_no_units(dmlops_planning* planning);
+DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
+    read, int64_t columns);
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t tile_rows, int64_t tile_columns);
+DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
+    columns, int64_t others, int64_t sums);
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
     is_along);
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
@@ -24294,6 +24315,8 @@ DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const 
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
+    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others);
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
@@ -24337,6 +24360,8 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
+DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Pass* one, int64_t step);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25114,6 +25139,123 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_pl
     return made_2;
 }
 
+/* What ordinary arithmetic has. */
+DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_no_units(dmlops_planning* planning) {
+    (void)planning;
+    dmlops_plan_SumsUnits made_1;
+    made_1.rows = 0;
+    made_1.columns = 0;
+    made_1.depth = 0;
+    made_1.wave_rows = 0;
+    made_1.wave_columns = 0;
+    made_1.ahead = 0;
+    return made_1;
+}
+
+/* Whether a tensor is of halves, of which vectors of eight lie side by side. */
+DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int found = (tensor->bits == 16) && tensor->is_float;
+    found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
+        (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], 8) == 0);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        found = found && ((size == 1) || (dmlops_modulo(stride, 8) == 0));
+    }
+    return found;
+}
+
+/* Whether the device has matrix units, enough columns fill them, and they can read the tensors of which products are
+   made, which have bits in `read`. */
+DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
+    read, int64_t columns) {
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if ((((read >> place) & 1) == 1) && !dmlops_plan_is_of_eights(planning, tensor)) {
+            return 0;
+        }
+    }
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && (columns >= 5);
+}
+
+/* How many groups work out so many of each. */
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t tile_rows, int64_t tile_columns) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, tile_rows),
+        dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
+}
+
+/* Matrices as large as leave enough groups. */
+DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
+    columns, int64_t others, int64_t sums) {
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(128, sums), 128) >= 128) {
+        dmlops_plan_SumsUnits made_1;
+        made_1.rows = 128;
+        made_1.columns = 128;
+        made_1.depth = 32;
+        made_1.wave_rows = 32;
+        made_1.wave_columns = 64;
+        made_1.ahead = 1;
+        return made_1;
+    }
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(64, sums), 64) >= 128) {
+        dmlops_plan_SumsUnits made_2;
+        made_2.rows = 64;
+        made_2.columns = 64;
+        made_2.depth = 64;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 32;
+        made_2.ahead = 2;
+        return made_2;
+    }
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(32, sums), 32) >=
+        dmlops_divide(384, 4))) {
+        dmlops_plan_SumsUnits made_3;
+        made_3.rows = 32;
+        made_3.columns = 32;
+        made_3.depth = 128;
+        made_3.wave_rows = 16;
+        made_3.wave_columns = 32;
+        made_3.ahead = 4;
+        return made_3;
+    }
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(16, sums), 32) >=
+        dmlops_divide(128, 2))) {
+        dmlops_plan_SumsUnits made_4;
+        made_4.rows = 16;
+        made_4.columns = 32;
+        made_4.depth = 256;
+        made_4.wave_rows = 16;
+        made_4.wave_columns = 32;
+        made_4.ahead = 2;
+        return made_4;
+    }
+    dmlops_plan_SumsUnits made_5;
+    made_5.rows = 16;
+    made_5.columns = 16;
+    made_5.depth = 256;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.ahead = 2;
+    return made_5;
+}
+
+/* What any other pass has. */
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning) {
+    dmlops_plan_SumsUnits made_1 = dmlops_plan_no_units(planning);
+    dmlops_plan_SumsTile made_2;
+    made_2.rows = 0;
+    made_2.columns = 0;
+    made_2.threadRows = 0;
+    made_2.threadColumns = 0;
+    made_2.vector = 0;
+    made_2.fetches = 0;
+    made_2.threads = 0;
+    made_2.all_threads = 0;
+    made_2.units = made_1;
+    return made_2;
+}
+
 /* The sizes of what is written at once: of a recurrence, one step. */
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
     is_along) {
@@ -25174,15 +25316,39 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
     return is_whole ? 4 : 1;
 }
 
-/* What suits the sizes of what is written at once: all columns up to 32, and as many rows as leave enough groups. */
+/* What suits the sizes of what is written at once, by matrix units or else ordinary arithmetic. */
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes) {
-    dmlops_plan_Tensor weights = tensors->items[dmlops_item(planning, one->weights, tensors->count)];
-    int64_t depth = weights.sizes.items[dmlops_item(planning, -1, weights.sizes.count)];
-    int64_t vector = dmlops_plan_weights_vector(planning, &weights);
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
+    if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns)) {
+        dmlops_plan_SumsTile made_1 = dmlops_plan_ordinary_tile(planning, one, &tensors->items[dmlops_item(planning,
+            one->weights, tensors->count)], rows, columns, others);
+        return made_1;
+    }
+    dmlops_plan_SumsUnits units = dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums);
+    int64_t in_group = dmlops_divide(units.rows, one->sums);
+    int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
+    int64_t threads = dmlops_plan_times(planning, groups, 256);
+    dmlops_plan_SumsTile made_2;
+    made_2.rows = in_group;
+    made_2.columns = units.columns;
+    made_2.threadRows = 0;
+    made_2.threadColumns = 0;
+    made_2.vector = 0;
+    made_2.fetches = 0;
+    made_2.threads = 256;
+    made_2.all_threads = threads;
+    made_2.units = units;
+    return made_2;
+}
+
+/* All columns up to 32, and as many rows as leave enough groups. */
+DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
+    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others) {
+    int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
+    int64_t vector = dmlops_plan_weights_vector(planning, weights);
     int64_t thread_columns = 1;
     while (planning->reason == DMLOPS_REASON_NONE && (thread_columns < dmlops_min(columns, 8))) {
         thread_columns = dmlops_multiply(thread_columns, 2);
@@ -25211,22 +25377,34 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planni
     }
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(4, thread_rows)),
         across);
-    dmlops_plan_SumsTile made_1;
-    made_1.rows = dmlops_multiply(4, thread_rows);
-    made_1.columns = in_group;
-    made_1.threadRows = thread_rows;
-    made_1.threadColumns = thread_columns;
-    made_1.vector = vector;
-    made_1.fetches = fetches;
-    made_1.threads = threads;
-    made_1.all_threads = dmlops_plan_times(planning, groups, threads);
-    return made_1;
+    dmlops_plan_SumsUnits made_1 = dmlops_plan_no_units(planning);
+    dmlops_plan_SumsTile made_2;
+    made_2.rows = dmlops_multiply(4, thread_rows);
+    made_2.columns = in_group;
+    made_2.threadRows = thread_rows;
+    made_2.threadColumns = thread_columns;
+    made_2.vector = vector;
+    made_2.fetches = fetches;
+    made_2.threads = threads;
+    made_2.all_threads = dmlops_plan_times(planning, groups, threads);
+    made_2.units = made_1;
+    return made_2;
 }
 
 /* The macros of a pass of sums. */
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile) {
     dmlops_out_define(planning, "", "SUM_ROWS", tile->rows);
     dmlops_out_define(planning, "", "SUM_COLUMNS", tile->columns);
+    dmlops_plan_SumsUnits units = tile->units;
+    if (units.rows > 0) {
+        dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+        dmlops_out_define(planning, "", "TILE_ROWS", units.rows);
+        dmlops_out_define(planning, "", "TILE_DEPTH", units.depth);
+        dmlops_out_define(planning, "", "WAVE_ROWS", units.wave_rows);
+        dmlops_out_define(planning, "", "WAVE_COLUMNS", units.wave_columns);
+        dmlops_out_define(planning, "", "AHEAD", units.ahead);
+        return;
+    }
     dmlops_out_define(planning, "", "THREAD_ROWS", tile->threadRows);
     dmlops_out_define(planning, "", "THREAD_COLUMNS", tile->threadColumns);
     dmlops_out_define(planning, "", "WEIGHTS_VECTOR", tile->vector);
@@ -25682,16 +25860,23 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* plan
             return made_3;
         }
     }
-    dmlops_plan_SumsTile made_4;
-    made_4.rows = 0;
-    made_4.columns = 0;
-    made_4.threadRows = 0;
-    made_4.threadColumns = 0;
-    made_4.vector = 0;
-    made_4.fetches = 0;
-    made_4.threads = 0;
-    made_4.all_threads = 0;
+    dmlops_plan_SumsTile made_4 = dmlops_plan_no_sums(planning);
     return made_4;
+}
+
+/* The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none. */
+DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Pass* one, int64_t step) {
+    (void)planning;
+    if (one->is_along && (step == 0)) {
+        for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
+            const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
+            if (sums->number == one->number) {
+                return sums->begins;
+            }
+        }
+    }
+    return one->reads;
 }
 
 /* The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each written by a
@@ -25836,7 +26021,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
                 dmlops_plan_Pass one = way->passes.items[dmlops_item(planning, item, way->passes.count)];
-                int waits = (one.reads & pending) != 0;
+                int waits = (dmlops_plan_read_in(planning, shader, &one, step) & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one.writes;
                 dmlops_plan_dispatch_defined(planning, told, shader, way, known, &one,
@@ -25878,6 +26063,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
                 in_group = tile->threads;
             }
         }
+    }
+    if (shader->sums.count > 0) {
+        dmlops_out_define(planning, "", "SCRATCH_VECTOR", (tile->units.rows > 0) ? 4 : 1);
     }
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
@@ -32202,7 +32390,7 @@ static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HI
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 1, 3, 0, 1, 1, 10, 5}, {5, 2, 3, 2, 4, 2, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -32298,7 +32486,7 @@ static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_C
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 1, 3, 0, 1, 1, 10, 5}, {6, 6, 7, 2, 4, 4, 4, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -32412,7 +32600,7 @@ static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RE
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 1, 3, 0, 1, 1, 10, 5}, {6, 6, 7, 2, 4, 4, 3, 1, 8, 4}, {7, 2, 5, 2, 4, 4, 1, 1, 8, 4}, {8, 4, 7, 2, 4, 6, 2, 2, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},

@@ -42,7 +42,8 @@ class Sum:
 class SharedSums:
     """Intermediate tensors that are written together, from sums of products that groups of threads share.
 
-    They are that where `when` holds. `values` are those of the tensors at `at`, by name, made of `sums`.
+    They are that where `when` holds. `values` are those of the tensors at `at`, by name, made of `sums`, of
+    what was read `before` these, by name, and of the values of those above it, which have their names.
     Products are of an element of `weights` and of one of `factors`, each of which is a product of reads.
     Coordinates of all of them end with the number of the product. Weights depend on dimensions `rows` of what
     is written and not on `columns`, factors the other way round; both may depend on the rest of its `rank`.
@@ -50,6 +51,7 @@ class SharedSums:
 
     when: ir.Expr
     values: tuple[tuple[str, ir.Expr], ...]
+    before: tuple[tuple[str, ir.Expr], ...]
     along: bool
     weights: str
     factors: tuple[tuple[Read, ...], ...]
@@ -143,17 +145,22 @@ class _Reader:
         totals: dict[ir.Expr, ir.Expr] = {
             fold: ir.Local(name, ir.FLOAT, varies=True) for fold, name in zip(folds, names, strict=True)
         }
-        values = tuple((one.name, self._made(one.name, totals)) for one in self._step)
+        values = [(one.name, self._made(one.name, totals)) for one in self._step]
+        reads = [read for factor in factors for read in factor]
+        loaded = weights.union(read.tensor.name for read in reads if isinstance(read, ir.Load))
         others = [part for _, value in values for part in walk_through(value)]
-        others += [read for factor in factors for read in factor]
-        if any(isinstance(part, ir.Load) and part.tensor.name in weights for part in others):
+        if any(isinstance(part, ir.Load) and part.tensor.name in loaded for part in others):
+            raise Unfit
+        if any(isinstance(read, ir.Load) and read.tensor.name in weights for read in reads):
             raise Unfit
         of_factors = _dimensions(read for factor in factors for read in factor)
         of_weights = _dimensions(load for _, load in products)
         steps = {0} if first.along else set()
+        before = _ReadBefore(one.name for one in self._step)
         return SharedSums(
             when=ir.Number(True, ir.BOOL),
-            values=values,
+            values=tuple((name, before.used(value, first.along)) for name, value in values),
+            before=before.found,
             along=first.along,
             weights=weights.pop(),
             factors=factors,
@@ -218,6 +225,43 @@ class _Reader:
         if isinstance(read, ir.Entry):
             return _items(self._sizes[read.tensor])[dimension]
         return ir.Index(ir.Field(read.tensor, "Sizes", ir.INTS), ir.Number(dimension, ir.INT))
+
+
+class _ReadBefore:
+    """Has values use locals for what they read and need no sum for, so that it is under way while these are
+    added up, and for what was written just above."""
+
+    def __init__(self, written: Iterable[str]) -> None:
+        """`written` are the tensors that a thread writes one after the other."""
+        names = tuple(written)
+        self._written: dict[ir.Expr, ir.Expr] = {
+            ir.Entry(name, AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name in names
+        }
+        self._read: dict[ir.Expr, ir.Local] = {}
+
+    @property
+    def found(self) -> tuple[tuple[str, ir.Expr], ...]:
+        """What is read, by the name of the local that has it."""
+        return tuple((one.name, value) for value, one in self._read.items())
+
+    def used(self, value: ir.Expr, along: bool) -> ir.Expr:
+        """The value; `along`: that of the first step of a recurrence, a branch, stays as it is."""
+        value = ir.substitute(value, self._written)
+        if along and isinstance(value, ir.Conditional):
+            return replace(value, otherwise=self._taken(value.otherwise))
+        return self._taken(value)
+
+    def _taken(self, node: ir.Expr) -> ir.Expr:
+        if node.type == ir.FLOAT and self._is_read(node):
+            return self._read.setdefault(node, ir.Local(f"read{len(self._read)}", ir.FLOAT, varies=True))
+        return rebuilt(node, self._taken)
+
+    def _is_read(self, node: ir.Expr) -> bool:
+        """Whether a value is made of reads and of no sum."""
+        parts = list(walk_through(node))
+        return any(isinstance(one, ir.Load | ir.Entry) for one in parts) and not any(
+            one in self._written or (isinstance(one, ir.Local) and one.varies) for one in parts
+        )
 
 
 def _later(tensor: Intermediate) -> ir.Expr:

@@ -9,6 +9,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
@@ -35,12 +36,16 @@ class Sum:
 
 @dataclass(frozen=True)
 class SumsPass:
-    """The pass that works out intermediate tensors, `values`, from sums of products; see `SharedSums`."""
+    """The pass that works out intermediate tensors, `values`, from sums of products; see `SharedSums`. Of
+    each it has the local with its value; `before` are other locals. It reads the intermediate tensors
+    `reads`, in the first step of a recurrence only those that are in `begins`, too."""
 
     number: int
     when: ir.Expr
-    values: tuple[tuple[Kept, str], ...]
+    values: tuple[tuple[Kept, str, str], ...]
+    before: tuple[tuple[str, str], ...]
     reads: frozenset[str]
+    begins: frozenset[str]
     along: bool
     weights: Tensor
     factors: tuple[tuple[Read, ...], ...]
@@ -61,6 +66,11 @@ class SumsPass:
         return tuple(read for factor in self.factors for read in factor)
 
     @property
+    def has_units(self) -> bool:
+        """Whether there is a way by matrix units: where one thing is read for factors."""
+        return len(self.every) == 1
+
+    @property
     def tensors(self) -> tuple[Tensor, ...]:
         """The tensors of the description among it, and the weights."""
         return tuple(dict.fromkeys((self.weights, *(one.tensor for one in self.every if one.tensor))))
@@ -72,7 +82,7 @@ class SumsPass:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        return tuple(kept.member for kept, _ in self.values)
+        return tuple(kept.member for kept, _, _ in self.values)
 
     @property
     def record(self) -> Mapping[str, int | str | Sequence[str]]:
@@ -81,11 +91,13 @@ class SumsPass:
             "number": self.number,
             "writes": self.targets,
             "reads": sorted(self.reads),
+            "begins": sorted(self.begins),
             "weights": self.weights.member,
             "tensors": [tensor.member for tensor in self.tensors],
             "kept": [kept.member for kept in self.kept],
             "sums": len(self.sums),
             "factors": len(self.factors),
+            "has_units": int(self.has_units),
             "rows": sum(1 << d for d in self.rows),
             "columns": sum(1 << d for d in self.columns),
         }
@@ -98,6 +110,8 @@ class SumsPasses(FormPass):
     passes: tuple[SumsPass, ...]
     field = "sums"
     template = "sums"
+    scratch = "Scratch"
+    word = "ScratchWord(%s)"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
@@ -112,6 +126,12 @@ class SumsPasses(FormPass):
     @property
     def here(self) -> str:
         return f"PASS >= {self.number}"
+
+    @property
+    def tensors(self) -> Mapping[Tensor, Sequence[SumsPass]]:
+        """The tensors of the description that products are made of, each with the passes in which."""
+        found = dict.fromkeys(tensor for one in self.passes for tensor in one.tensors)
+        return {tensor: [one for one in self.passes if tensor in one.tensors] for tensor in found}
 
 
 def sums_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SumsPasses | None:
@@ -131,14 +151,21 @@ def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
             return Read(None, printer.kept[one.tensor], place)
         return Read(printer.tensors[one.tensor.name], None, place)
 
+    first = [value.then for _, value in sums.values if sums.along and isinstance(value, ir.Conditional)]
     read_for_factors = {one.tensor for factor in sums.factors for one in factor if isinstance(one, ir.Entry)}
     return SumsPass(
         number=number,
         when=sums.when,
-        values=tuple((printer.kept[name], printer.value(value, False)) for name, value in sums.values),
-        reads=frozenset(
-            read_for_factors.union(one.tensor for _, value in sums.values for one in entries_of(value))
+        values=tuple(
+            (printer.kept[name], local(name), printer.value(value, False)) for name, value in sums.values
         ),
+        before=tuple((name, printer.value(value, False)) for name, value in sums.before),
+        reads=frozenset(
+            read_for_factors.union(
+                one.tensor for _, value in (*sums.before, *sums.values) for one in entries_of(value)
+            )
+        ),
+        begins=frozenset(one.tensor for value in first for one in entries_of(value)),
         along=sums.along,
         weights=printer.tensors[sums.weights],
         factors=tuple(tuple(map(read, factor)) for factor in sums.factors),

@@ -11,6 +11,14 @@ from typing import Annotated, NamedTuple
 
 from .loops import ceil_div, element_count, times
 from .planning import Planning
+from .sums_units import (
+    SUMS_UNITS_THREADS,
+    SumsUnits,
+    groups_of,
+    no_units,
+    suits_sums_units,
+    sums_units_for,
+)
 from .told import Sizes, Tensor, Tensors
 from .tuning import (
     SUMS_AHEAD,
@@ -25,26 +33,31 @@ from .tuning import (
 
 
 class SumsPass(NamedTuple):
-    """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor; `tensors`
+    """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
+    each that the first step of a recurrence reads; `tensors`
     and `kept` for the tensors of the description and the intermediate ones that products are made of, of
     which `weights`, by number, is one. There are `sums` for each element, with so many `factors` besides
-    weights. `rows` and `columns` have a bit for each dimension of what is written."""
+    weights; `has_units`: matrix units can multiply them. `rows` and `columns` have a bit for each dimension
+    of what is written."""
 
     number: int
     writes: int
     reads: int
+    begins: int
     weights: int
     tensors: int
     kept: int
     sums: int
     factors: int
+    has_units: bool
     rows: int
     columns: int
 
 
 class SumsTile(NamedTuple):
     """What a group works out, what of this a thread does, the neighbouring weights that it reads at once, and
-    how often ahead; threads in a group, and in all."""
+    how often ahead; threads in a group, and in all. By matrix units it has none but rows, columns and threads
+    of these, and `units`."""
 
     rows: int
     columns: int
@@ -54,6 +67,12 @@ class SumsTile(NamedTuple):
     fetches: int
     threads: int
     all_threads: int
+    units: SumsUnits
+
+
+def no_sums() -> SumsTile:
+    """What any other pass has."""
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units())
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Annotated[list[int], 8]:
@@ -93,13 +112,22 @@ def weights_vector(weights: Tensor) -> int:
     return 4 if is_whole else 1
 
 
-def sums_tile(one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
-    """What suits the sizes of what is written at once: all columns up to 32, and as many rows as leave enough
-    groups."""
-    weights = tensors[one.weights]
-    depth, vector = weights.sizes[-1], weights_vector(weights)
+def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
+    """What suits the sizes of what is written at once, by matrix units or else ordinary arithmetic."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
+    if not one.has_units or not suits_sums_units(out, tensors, one.tensors, columns):
+        return ordinary_tile(one, tensors[one.weights], rows, columns, others)
+    units = sums_units_for(rows, columns, others, one.sums)
+    in_group = units.rows // one.sums
+    groups = groups_of(rows, columns, others, in_group, units.columns)
+    threads = times(groups, SUMS_UNITS_THREADS)
+    return SumsTile(in_group, units.columns, 0, 0, 0, 0, SUMS_UNITS_THREADS, threads, units)
+
+
+def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
+    """All columns up to 32, and as many rows as leave enough groups."""
+    depth, vector = weights.sizes[-1], weights_vector(weights)
     thread_columns = 1
     while thread_columns < min(columns, 8):
         thread_columns *= 2
@@ -133,6 +161,7 @@ def sums_tile(one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
         fetches,
         threads,
         times(groups, threads),
+        no_units(),
     )
 
 
@@ -140,6 +169,15 @@ def define_sums(out: Planning, tile: SumsTile) -> None:
     """The macros of a pass of sums."""
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
+    units = tile.units
+    if units.rows > 0:
+        out.define("MATRIX_UNITS", 1)
+        out.define("TILE_ROWS", units.rows)
+        out.define("TILE_DEPTH", units.depth)
+        out.define("WAVE_ROWS", units.wave_rows)
+        out.define("WAVE_COLUMNS", units.wave_columns)
+        out.define("AHEAD", units.ahead)
+        return
     out.define("THREAD_ROWS", tile.threadRows)
     out.define("THREAD_COLUMNS", tile.threadColumns)
     out.define("WEIGHTS_VECTOR", tile.vector)

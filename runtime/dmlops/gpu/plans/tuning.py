@@ -79,6 +79,9 @@ SUMS_AHEAD = 32  # not measured
 SUMS_TILE = 5120  # not measured
 "words of factors in group memory, at most"
 
+SUMS_UNITS_COLUMNS = 5  # not measured
+"columns for which matrix units are faster, which have 16 of them"
+
 TILE_PRODUCTS = 4096  # not measured
 "products of all sums of a matrix; with fewer, the definition itself is as good"
 TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast

@@ -34,7 +34,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .sums import SumsPass, SumsTile, at_once, define_sums, is_worth_sharing, sums_tile
+from .sums import SumsPass, SumsTile, at_once, define_sums, is_worth_sharing, no_sums, sums_tile
 from .told import NO_MEMBER, NONE, Buffer, Numbers, Sizes, Tensors
 from .tuning import DEFINITION_THREADS
 from .types import define_tensor, define_type
@@ -523,12 +523,21 @@ def with_sums(told: Definition, shader: DefinitionShader, every: Passes, wanted:
     return passes
 
 
-def shared_tile(told: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
+def shared_tile(out: Planning, told: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
     """What groups work out in a pass of sums; nothing in any other."""
     for sums in shader.sums:
         if sums.number == one.number:
-            return sums_tile(sums, told.tensors, at_once(told.kept_sizes[one.target], one.is_along))
-    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0)
+            return sums_tile(out, sums, told.tensors, at_once(told.kept_sizes[one.target], one.is_along))
+    return no_sums()
+
+
+def read_in(shader: DefinitionShader, one: Pass, step: int) -> int:
+    """The intermediate tensors that a step of a pass reads, as bits: the first one of sums has none."""
+    if one.is_along and step == 0:
+        for sums in shader.sums:
+            if sums.number == one.number:
+                return sums.begins
+    return one.reads
 
 
 def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int) -> int:
@@ -608,7 +617,7 @@ def dispatch_passes(
     out: Planning, told: Definition, shader: DefinitionShader, way: Way, known: Known
 ) -> None:
     """A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn."""
-    tiles: Annotated[list[SumsTile], 32] = [shared_tile(told, shader, one) for one in way.passes]
+    tiles: Annotated[list[SumsTile], 32] = [shared_tile(out, told, shader, one) for one in way.passes]
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors that have been written since the last wait
@@ -625,7 +634,7 @@ def dispatch_passes(
         for step in range(steps):
             for item in range(place, end):
                 one = way.passes[item]
-                waits = one.reads & pending != 0
+                waits = read_in(shader, one, step) & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
                 dispatch_defined(out, told, shader, way, known, one, tiles[item], step, waits)
@@ -663,6 +672,8 @@ def dispatch_defined(
     elif tile.threads > 0:
         define_sums(out, tile)
         threads, in_group = tile.all_threads, tile.threads
+    if len(shader.sums) > 0:
+        out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
     groups = grid(out, threads, in_group, 1)
     out.define("NUM_THREADS", in_group)
     out.define("PASS", one.number)

@@ -1,0 +1,70 @@
+"""Sums of products by matrix units: what groups and waves work out, where all that is read are halves.
+
+Rows of matrices are the weights of all sums of the group's rows, columns are its columns. Where there are few
+of them, waves share sums, of which each adds up some products.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .capabilities import Capability
+from .loops import ceil_div, times
+from .planning import Planning
+from .told import Tensor, Tensors
+from .tuning import SUMS_UNITS_COLUMNS, UNITS_GROUPS
+
+SUMS_UNITS_THREADS = 256  # in a group
+
+
+class SumsUnits(NamedTuple):
+    """The rows of a group's matrices, their columns, and how many products of these are multiplied at once;
+    what a wave has of them; so many tiles are read `ahead`."""
+
+    rows: int
+    columns: int
+    depth: int
+    wave_rows: int
+    wave_columns: int
+    ahead: int
+
+
+def no_units() -> SumsUnits:
+    """What ordinary arithmetic has."""
+    return SumsUnits(0, 0, 0, 0, 0, 0)
+
+
+def is_of_eights(tensor: Tensor) -> bool:
+    """Whether a tensor is of halves, of which vectors of eight lie side by side."""
+    found = tensor.bits == 16 and tensor.is_float
+    found = found and tensor.strides[-1] == 1 and tensor.sizes[-1] % 8 == 0
+    for size, stride in zip(tensor.sizes[:-1], tensor.strides[:-1], strict=True):
+        found = found and (size == 1 or stride % 8 == 0)
+    return found
+
+
+def suits_sums_units(out: Planning, tensors: Tensors, read: int, columns: int) -> bool:
+    """Whether the device has matrix units, enough columns fill them, and they can read the tensors of which
+    products are made, which have bits in `read`."""
+    for place, tensor in enumerate(tensors):
+        if read >> place & 1 == 1 and not is_of_eights(tensor):
+            return False
+    return out.has(Capability.MATRIX_UNITS) and columns >= SUMS_UNITS_COLUMNS
+
+
+def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns: int) -> int:
+    """How many groups work out so many of each."""
+    return times(times(ceil_div(rows, tile_rows), ceil_div(columns, tile_columns)), others)
+
+
+def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits:
+    """Matrices as large as leave enough groups."""
+    if groups_of(rows, columns, others, 128 // sums, 128) >= UNITS_GROUPS:
+        return SumsUnits(128, 128, 32, 32, 64, 1)
+    if groups_of(rows, columns, others, 64 // sums, 64) >= UNITS_GROUPS:
+        return SumsUnits(64, 64, 64, 32, 32, 2)
+    if columns > 16 and groups_of(rows, columns, others, 32 // sums, 32) >= UNITS_GROUPS * 3 // 4:
+        return SumsUnits(32, 32, 128, 16, 32, 4)
+    if columns > 16 and groups_of(rows, columns, others, 16 // sums, 32) >= UNITS_GROUPS // 2:
+        return SumsUnits(16, 32, 256, 16, 32, 2)
+    return SumsUnits(16, 16, 256, 16, 16, 2)
