@@ -945,7 +945,7 @@ def main() -> None:
     wanted = [case for case in cases() if any(text in case.name for text in arguments.only)]
 
     if arguments.compile_only:
-        for case, one in itertools.product(wanted, (gpu.Capability(0), *gpu.Capability)):
+        for case, one in itertools.product(wanted, (gpu.Capability(0), *gpu.Capability, ~gpu.Capability(0))):
             for dispatch in gpu.planned(case.describe(), one).dispatches:
                 code_of(arguments.folder, case.operator, dispatch)
         for kind in gpu_peak.KINDS:

@@ -131,7 +131,7 @@ WINDOWS = {
         "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 24, 20, 5), "INT32",
         InputZeroPointTensor=of("UINT8", 1), FilterZeroPointTensor=of(S, 24),
     ),
-    "in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3), "INT32"),
+    "a window, in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3), "INT32"),
     "quantized": convolution(
         "QuantizedLinearConvolution", of("UINT8", 2, 16, 8, 8), of(S, 20, 16, 3, 3), "UINT8",
         **INPUT_POINT, InputScaleTensor=of(F, 1, 1, 1, 1), FilterScaleTensor=of(F, 1, 20, 1, 1),
