@@ -27,6 +27,7 @@
 //   TILE_COLUMNS  its columns
 //   WAVE_ROWS  rows of a tile that 32 threads work out, a multiple of 16
 //   WAVE_COLUMNS  its columns of these, likewise
+//   AHEAD      tiles that are read before they are used, 1 or 2
 //   TILES_WALKED  rows of tiles that are walked together
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 1 only and for Vulkan only: bytes are multiplied by matrix units, in waves of 32 threads;
@@ -1246,8 +1247,8 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
     }
 }
 
-// A tile, or a part of its sums; each wave works out a block of it. A tile of the factors passes through registers into group
-// memory, and the next one is read while this one is used.
+// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into group
+// memory, and the next ones are read while one is used.
 void Contract(uint item, uint thread)
 {
 #if MATRIX_UNITS
@@ -1292,7 +1293,7 @@ void Contract(uint item, uint thread)
 
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
     uint leftFrom[leftEach];
-    uint4 nextLeft[leftEach], nextRight[rightEach];
+    uint4 nextLeft[AHEAD][leftEach], nextRight[AHEAD][rightEach];
     int leftSums[leftEach], rightSums[rightEach];
     [unroll]
     for (i = 0; i < leftEach; i++)
@@ -1309,23 +1310,35 @@ void Contract(uint item, uint thread)
         rightFrom[j] = index < rightLines && left + index < matrixColumns ? rightBase + (left + index) * (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4] : NOWHERE;
         rightSums[j] = 0;
     }
-    FetchLeft(thread, leftFrom, begin, end, nextLeft);
-    FetchRight(thread, rightFrom, begin, end, nextRight);
-    PutLeft(thread, nextLeft, leftSums);
-    PutRight(thread, nextRight, rightSums);
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+    {
+        FetchLeft(thread, leftFrom, begin + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+        FetchRight(thread, rightFrom, begin + ahead * TILE_DEPTH, end, nextRight[ahead]);
+    }
+    PutLeft(thread, nextLeft[0], leftSums);
+    PutRight(thread, nextRight[0], rightSums);
     ControlBarrier(2, 2, EXCHANGED);
     [loop]
-    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    for (uint product = begin + AHEAD * TILE_DEPTH;; product += AHEAD * TILE_DEPTH)
     {
-        FetchLeft(thread, leftFrom, product, end, nextLeft);
-        FetchRight(thread, rightFrom, product, end, nextRight);
-        MultiplyTile(waveTop, waveLeft, totals);
-        ControlBarrier(2, 2, EXCHANGED);
+        [unroll]
+        for (ahead = 0; ahead < AHEAD; ahead++)
+        {
+            FetchLeft(thread, leftFrom, product + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+            FetchRight(thread, rightFrom, product + ahead * TILE_DEPTH, end, nextRight[ahead]);
+            MultiplyTile(waveTop, waveLeft, totals);
+            ControlBarrier(2, 2, EXCHANGED);
+            if (ahead + 1 < AHEAD || product < end)
+            {
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftSums);
+                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightSums);
+                ControlBarrier(2, 2, EXCHANGED);
+            }
+        }
         if (product >= end)
             break;
-        PutLeft(thread, nextLeft, leftSums);
-        PutRight(thread, nextRight, rightSums);
-        ControlBarrier(2, 2, EXCHANGED);
     }
 
     // Sums pass through a wave's own part of group memory, 16 x 16 at a time.

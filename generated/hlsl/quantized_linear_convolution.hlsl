@@ -30,6 +30,7 @@
 //   TILE_COLUMNS  its columns
 //   WAVE_ROWS  rows of a tile that 32 threads work out, a multiple of 16
 //   WAVE_COLUMNS  its columns of these, likewise
+//   AHEAD      tiles that are read before they are used, 1 or 2
 //   TILES_WALKED  rows of tiles that are walked together
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 1 only and for Vulkan only: bytes are multiplied by matrix units, in waves of 32 threads;
@@ -1722,7 +1723,7 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
 }
 
 // Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
-void FetchRight(uint thread, uint from[rightEach], uint product, uint end, out uint4 next[rightEach])
+void FetchRight(uint thread, uint from[rightEach], uint outside, uint product, uint end, out uint4 next[rightEach])
 {
     [unroll]
     for (uint i = 0; i < rightEach; i++)
@@ -1960,8 +1961,8 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
     }
 }
 
-// A tile, or a part of its sums; each wave works out a block of it. A tile of the factors passes through registers into group
-// memory, and the next one is read while this one is used.
+// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into group
+// memory, and the next ones are read while one is used.
 void Contract(uint item, uint thread)
 {
 #if MATRIX_UNITS
@@ -1999,7 +2000,7 @@ void Contract(uint item, uint thread)
 
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
     uint leftFrom[leftEach];
-    uint4 nextLeft[leftEach], nextRight[rightEach];
+    uint4 nextLeft[AHEAD][leftEach], nextRight[AHEAD][rightEach];
     int leftSums[leftEach], rightSums[rightEach];
     [unroll]
     for (i = 0; i < leftEach; i++)
@@ -2010,12 +2011,10 @@ void Contract(uint item, uint thread)
     }
 #if ORDERED
     Pixel rightFrom[rightEach];
-    const uint outside = ((uint)RightLess(PlaceOf(0, 0, 0)) & 0xff) * 0x01010101;
-#define FETCH_RIGHT(product) FetchRight(thread, rightFrom, outside, product, end, nextRight)
 #else
     uint rightFrom[rightEach];
-#define FETCH_RIGHT(product) FetchRight(thread, rightFrom, product, end, nextRight)
 #endif
+    const uint outside = ((uint)RightLess(PlaceOf(0, 0, 0)) & 0xff) * 0x01010101;  // of windows
     [unroll]
     for (j = 0; j < rightEach; j++)
     {
@@ -2030,23 +2029,35 @@ void Contract(uint item, uint thread)
 #endif
         rightSums[j] = 0;
     }
-    FetchLeft(thread, leftFrom, begin, end, nextLeft);
-    FETCH_RIGHT(begin);
-    PutLeft(thread, nextLeft, leftSums);
-    PutRight(thread, nextRight, rightSums);
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+    {
+        FetchLeft(thread, leftFrom, begin + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+        FetchRight(thread, rightFrom, outside, begin + ahead * TILE_DEPTH, end, nextRight[ahead]);
+    }
+    PutLeft(thread, nextLeft[0], leftSums);
+    PutRight(thread, nextRight[0], rightSums);
     ControlBarrier(2, 2, EXCHANGED);
     [loop]
-    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    for (uint product = begin + AHEAD * TILE_DEPTH;; product += AHEAD * TILE_DEPTH)
     {
-        FetchLeft(thread, leftFrom, product, end, nextLeft);
-        FETCH_RIGHT(product);
-        MultiplyTile(waveTop, waveLeft, totals);
-        ControlBarrier(2, 2, EXCHANGED);
+        [unroll]
+        for (ahead = 0; ahead < AHEAD; ahead++)
+        {
+            FetchLeft(thread, leftFrom, product + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+            FetchRight(thread, rightFrom, outside, product + ahead * TILE_DEPTH, end, nextRight[ahead]);
+            MultiplyTile(waveTop, waveLeft, totals);
+            ControlBarrier(2, 2, EXCHANGED);
+            if (ahead + 1 < AHEAD || product < end)
+            {
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftSums);
+                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightSums);
+                ControlBarrier(2, 2, EXCHANGED);
+            }
+        }
         if (product >= end)
             break;
-        PutLeft(thread, nextLeft, leftSums);
-        PutRight(thread, nextRight, rightSums);
-        ControlBarrier(2, 2, EXCHANGED);
     }
 
     // Sums pass through a wave's own part of group memory, 16 x 16 at a time.

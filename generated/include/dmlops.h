@@ -23453,6 +23453,7 @@ typedef struct dmlops_plan_ByteTile {
     int64_t columns;
     int64_t wave_rows;
     int64_t wave_columns;
+    int64_t ahead;
 } dmlops_plan_ByteTile;
 
 typedef struct dmlops_plan_InOrder {
@@ -27569,39 +27570,47 @@ DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const d
     return ((vector == 16) && side->is_along) ? vector : ((vector >= 4) ? 4 : 1);
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. */
+/* The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and arithmetic in
+   which to wait for what is read. */
 DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found, int has_units) {
+    int is_windowed = found->column_axis == -1;
+    int64_t ahead = (is_windowed || !has_units || (found->depth <= 64)) ? 1 : 2;
+    int64_t enough = is_windowed ? 256 : 128;
     if (found->rows <= 16) {
         dmlops_plan_ByteTile made_1;
         made_1.rows = 16;
         made_1.columns = 64;
         made_1.wave_rows = 16;
         made_1.wave_columns = 16;
+        made_1.ahead = ahead;
         return made_1;
     }
-    if ((dmlops_plan_byte_tiles(planning, found, 128, 256) >= 128) && has_units) {
+    if (found->rows <= 32) {
         dmlops_plan_ByteTile made_2;
-        made_2.rows = 128;
-        made_2.columns = 256;
-        made_2.wave_rows = 64;
-        made_2.wave_columns = 64;
+        made_2.rows = 32;
+        made_2.columns = 64;
+        made_2.wave_rows = 16;
+        made_2.wave_columns = 32;
+        made_2.ahead = ahead;
         return made_2;
     }
-    if (dmlops_plan_byte_tiles(planning, found, 128, 128) >= 128) {
+    if ((found->rows > 64) && (dmlops_plan_byte_tiles(planning, found, 128, 256) >= 128) && has_units) {
         dmlops_plan_ByteTile made_3;
         made_3.rows = 128;
-        made_3.columns = 128;
-        made_3.wave_rows = 32;
+        made_3.columns = 256;
+        made_3.wave_rows = 64;
         made_3.wave_columns = 64;
+        made_3.ahead = ahead;
         return made_3;
     }
-    if (dmlops_plan_byte_tiles(planning, found, 64, 128) >= dmlops_divide(128, 2)) {
+    if (dmlops_plan_byte_tiles(planning, found, 64, 128) >= enough) {
         dmlops_plan_ByteTile made_4;
         made_4.rows = 64;
         made_4.columns = 128;
         made_4.wave_rows = 32;
-        made_4.wave_columns = 64;
+        made_4.wave_columns = (is_windowed && has_units) ? 32 : 64;
+        made_4.ahead = ahead;
         return made_4;
     }
     if (dmlops_plan_byte_tiles(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
@@ -27610,13 +27619,15 @@ DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* pl
         made_5.columns = 64;
         made_5.wave_rows = 32;
         made_5.wave_columns = 32;
+        made_5.ahead = ahead;
         return made_5;
     }
     dmlops_plan_ByteTile made_6;
-    made_6.rows = 32;
+    made_6.rows = 16;
     made_6.columns = 32;
     made_6.wave_rows = 16;
     made_6.wave_columns = 16;
+    made_6.ahead = ahead;
     return made_6;
 }
 
@@ -27734,7 +27745,6 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* plann
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
-        const int64_t _ = told->factors.window.sizes.items[d];
         int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
             right.sizes.count)], told->factors.depth));
         for (int64_t later = 0; later < right.sizes.count; ++later) {
@@ -27828,6 +27838,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
     dmlops_out_define(planning, "", "WAVE_ROWS", tile.wave_rows);
     dmlops_out_define(planning, "", "WAVE_COLUMNS", tile.wave_columns);
+    dmlops_out_define(planning, "", "AHEAD", tile.ahead);
     dmlops_out_define(planning, "", "TILES_WALKED", 8);
     dmlops_out_define(planning, "", "MATRIX_UNITS", (int64_t)has_units);
     dmlops_out_define(planning, "", "DOT_PRODUCTS", (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));

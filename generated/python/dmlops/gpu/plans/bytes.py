@@ -43,6 +43,7 @@ from .tuning import (
     BYTES_PART,
     SINGLE_THREADS,
     TILE_DIRECT_ROWS,
+    TILE_FEW_ROWS,
     TILE_WALK,
 )
 
@@ -50,12 +51,13 @@ BYTES_DEPTH = 64  # products that tiles take at once, as the shader has it
 
 
 class ByteTile(NamedTuple):
-    """What a group works out, and 32 threads of it."""
+    """What a group works out, and 32 threads of it; so many tiles are read `ahead`."""
 
     rows: int
     columns: int
     wave_rows: int
     wave_columns: int
+    ahead: int
 
 
 class InOrder(NamedTuple):
@@ -82,18 +84,22 @@ def line_vector(side: Side, axis: int, lines: int, depth: int) -> int:
 
 
 def byte_tile_for(found: Matrices, has_units: bool) -> ByteTile:
-    """The tile that suits the matrices: as large as leaves enough of them."""
+    """The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and
+    arithmetic in which to wait for what is read."""
+    is_windowed = found.column_axis == NONE
+    ahead = 1 if is_windowed or not has_units or found.depth <= BYTES_DEPTH else 2
+    enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
     if found.rows <= 16:
-        return ByteTile(16, 64, 16, 16)
-    if byte_tiles(found, 128, 256) >= BYTES_GROUPS and has_units:
-        return ByteTile(128, 256, 64, 64)
-    if byte_tiles(found, 128, 128) >= BYTES_GROUPS:
-        return ByteTile(128, 128, 32, 64)
-    if byte_tiles(found, 64, 128) >= BYTES_GROUPS // 2:
-        return ByteTile(64, 128, 32, 64)
+        return ByteTile(16, 64, 16, 16, ahead)
+    if found.rows <= TILE_FEW_ROWS:
+        return ByteTile(32, 64, 16, 32, ahead)
+    if found.rows > 64 and byte_tiles(found, 128, 256) >= BYTES_GROUPS and has_units:
+        return ByteTile(128, 256, 64, 64, ahead)
+    if byte_tiles(found, 64, 128) >= enough:
+        return ByteTile(64, 128, 32, 32 if is_windowed and has_units else 64, ahead)
     if byte_tiles(found, 64, 64) >= BYTES_GROUPS // 2:
-        return ByteTile(64, 64, 32, 32)
-    return ByteTile(32, 32, 16, 16)
+        return ByteTile(64, 64, 32, 32, ahead)
+    return ByteTile(16, 32, 16, 16, ahead)
 
 
 def byte_tiles(found: Matrices, rows: int, columns: int) -> int:
@@ -163,7 +169,7 @@ def pixel_strides(told: Definition, shader: DefinitionShader, order: InOrder) ->
     """Bytes from one pixel of the right factor to the next along each dimension of the window, in order."""
     right = told.tensors[shader.contracted.right]
     strides: Eight = []
-    for d, _ in enumerate(told.factors.window.sizes):
+    for d in range(len(told.factors.window.sizes)):
         stride = order.padded * (right.sizes[1] // told.factors.depth)
         for later, size in enumerate(right.sizes):
             stride = times(stride, size) if later > d + 2 else stride
@@ -229,6 +235,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.define("TILE_COLUMNS", tile.columns)
     out.define("WAVE_ROWS", tile.wave_rows)
     out.define("WAVE_COLUMNS", tile.wave_columns)
+    out.define("AHEAD", tile.ahead)
     out.define("TILES_WALKED", TILE_WALK)
     out.define("MATRIX_UNITS", int(has_units))
     out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
