@@ -1,5 +1,7 @@
-"""Contractions of bytes less zero points: what is one; tiles give what the definition gives, bit for bit, by ordinary
-arithmetic and by matrix units, of which lavapipe has none: there their tiles are multiplied as any others."""
+"""Contractions of bytes less zero points: what is one; tiles give what the definition gives, bit for bit.
+
+That is so by ordinary arithmetic and by matrix units; where the device has none, their tiles are multiplied
+as any others."""
 
 from __future__ import annotations
 
@@ -289,7 +291,8 @@ def test_all_layouts_of_all_types_are_read(left: str, right: str, device: Any) -
     kinds = [("UINT8", S, "UINT8", S)[(names.index(left) + i * names.index(right)) % 4] for i in range(2)]
     desc = product(
         "MatrixMultiplyInteger", of(kinds[0], rows, depth, strides=(down, across)),
-        of(kinds[1], depth, columns, strides=(beside, along)), "INT32", ("", "A", "b", "aB")[names.index(right) % 4],
+        of(kinds[1], depth, columns, strides=(beside, along)), "INT32",
+        ("", "A", "b", "aB")[names.index(right) % 4],
     )  # fmt: skip
     made = multiplying(desc)
     if depth == one == other:
@@ -347,7 +350,9 @@ def test_group_memory_is_what_every_device_has() -> None:
     for size in (64, 256, 1024, 4096):
         for capabilities in (NO_CAPABILITIES, BOTH):
             kind = "MatrixMultiplyInteger"
-            made = multiplying(product(kind, of("UINT8", size, size), of(S, size, size), "INT32", "ab"), capabilities)
+            made = multiplying(
+                product(kind, of("UINT8", size, size), of(S, size, size), "INT32", "ab"), capabilities
+            )
             lines = made["TILE_ROWS"] + made["TILE_COLUMNS"]
             assert max(lines * 80, made["NUM_THREADS"] // 32 * 16 * 80 + lines * 16) <= 32 << 10
             assert made["NUM_THREADS"] <= 512

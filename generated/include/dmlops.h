@@ -27861,7 +27861,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     }
 }
 
-/* The macros that say how factors are read: from scratch, that many bytes at once, or from the tensors. */
+/* The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are. */
 DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* made, int64_t gathered) {
     dmlops_plan_Side left = made->left;

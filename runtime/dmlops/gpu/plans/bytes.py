@@ -1,4 +1,4 @@
-"""Contractions of bytes less zero points: by matrix units where a device has them, else by ordinary arithmetic.
+"""Contractions of bytes less zero points: by matrix units where a device has them, or by arithmetic.
 
 The output is seen as matrices, as other contractions see it. Tiles of the factors lie in group memory line by
 line, the bytes of a sum side by side, whatever is side by side in the tensors; a wave multiplies 16x16 blocks
@@ -10,7 +10,7 @@ channels of a pixel side by side.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from .capabilities import Capability
 from .contraction import (
@@ -156,9 +156,7 @@ def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices,
         times(element_count(told.factors.window.sizes), order.padded),
         found.tile_depth,
         found.count,
-        Side(
-            axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16
-        ),
+        Side(axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16),
         Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, order.vector),
     )
 
@@ -250,7 +248,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
 
 
 def define_lines(out: Planning, told: Definition, made: Matrices, gathered: int) -> None:
-    """The macros that say how factors are read: from scratch, that many bytes at once, or from the tensors."""
+    """The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are."""
     left, right = made.left, made.right
     columns = made.columns
     depth = told.factors.depth
