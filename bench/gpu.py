@@ -277,7 +277,9 @@ def main() -> None:
 
     if arguments.compile_only:
         copied = next(others())
-        for case, one in itertools.product((copied, *wanted), (gpu.Capability(0), *gpu.Capability)):
+        for case, one in itertools.product(
+            (copied, *wanted), (gpu.Capability(0), *gpu.Capability, ~gpu.Capability(0))
+        ):
             for dispatch in gpu.planned(case.describe(), one).dispatches:
                 code_of(arguments.folder, case.operator, dispatch)
         for kind in gpu_peak.KINDS:

@@ -206,7 +206,7 @@ def main() -> None:
         for name in arguments.only:
             candidates, wanted = TRIALS[name]
             for case in wanted:
-                for one in (gpu.Capability(0), *gpu.Capability):
+                for one in (gpu.Capability(0), *gpu.Capability, ~gpu.Capability(0)):
                     for work in planned(known[case], name, candidates, one).values():
                         for dispatch in work.dispatches:
                             code_of(arguments.folder, known[case].operator, dispatch)

@@ -404,9 +404,16 @@ class Pretended:
         sums = single if self._has("sums in single precision") else half
         one = SimpleNamespace(
             MSize=16, NSize=16, KSize=16 if self._has("16 products") else 8, AType=half, BType=half,
-            CType=sums, ResultType=sums, scope=self._vulkan.VK_SCOPE_SUBGROUP_KHR,
+            CType=sums, ResultType=sums, scope=self._vulkan.VK_SCOPE_SUBGROUP_KHR, saturatingAccumulation=0,
         )  # fmt: skip
-        return lambda physical: [one]
+        byte, positive = self._vulkan.VK_COMPONENT_TYPE_SINT8_KHR, self._vulkan.VK_COMPONENT_TYPE_UINT8_KHR
+        whole = self._vulkan.VK_COMPONENT_TYPE_SINT32_KHR
+        other = SimpleNamespace(
+            MSize=16, NSize=16, KSize=32 if self._has("32 products") else 16,
+            AType=byte if self._has("signed bytes") else positive, BType=byte, CType=whole, ResultType=whole,
+            scope=self._vulkan.VK_SCOPE_SUBGROUP_KHR, saturatingAccumulation=not self._has("wrapping sums"),
+        )  # fmt: skip
+        return lambda physical: [one, other]
 
 
 @pytest.mark.parametrize(
@@ -414,9 +421,13 @@ class Pretended:
     [
         "nothing", "VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control", "cooperativeMatrix",
         "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "threads", "memory",
-        "sums in single precision", "16 products",
+        "sums in single precision", "16 products", "32 products", "signed bytes", "wrapping sums",
     ],
 )  # fmt: skip
 def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detection, "vk", Pretended(lacking))
-    assert detection.has_matrix_units(None, None) == (lacking == "nothing")
+    of_halves = {"sums in single precision", "16 products"}
+    of_bytes = {"32 products", "signed bytes", "wrapping sums"}
+    found = detection.matrix_units(None, None)
+    assert (Capability.MATRIX_UNITS in found) == (lacking in {"nothing", *of_bytes})
+    assert (Capability.BYTE_UNITS in found) == (lacking in {"nothing", *of_halves})

@@ -1,4 +1,7 @@
-"""Contractions of bytes less zero points: what is one; tiles give what the definition gives, bit for bit."""
+"""Contractions of bytes less zero points: what is one; tiles give what the definition gives, bit for bit.
+
+That is so by ordinary arithmetic and by matrix units; where the device has none, their tiles are multiplied
+as any others."""
 
 from __future__ import annotations
 
@@ -12,9 +15,14 @@ import dmlops
 from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu import compiler, shader
+from dmlops.gpu.plans import bytes as of_bytes
 from dmlops.gpu.plans import contraction
+from dmlops.gpu.plans.bytes import ByteTile
+from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant
+from test_hlsl import instructions, validate
 
 __all__ = ["device"]
 
@@ -131,8 +139,8 @@ WINDOWS = {
         "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 24, 20, 5), "INT32",
         InputZeroPointTensor=of("UINT8", 1), FilterZeroPointTensor=of(S, 24),
     ),
-    "in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3), "INT32"),
-    "quantized": convolution(
+    "a window, in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3), "INT32"),
+    "quantized window": convolution(
         "QuantizedLinearConvolution", of("UINT8", 2, 16, 8, 8), of(S, 20, 16, 3, 3), "UINT8",
         **INPUT_POINT, InputScaleTensor=of(F, 1, 1, 1, 1), FilterScaleTensor=of(F, 1, 20, 1, 1),
         BiasTensor=of("INT32", 1, 20, 1, 1), OutputScaleTensor=of(F, 1, 1, 1, 1),
@@ -143,29 +151,43 @@ LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256,
 """Of floats, the filter would be put in order first."""
 
 
+ORDERED = set(WINDOWS) - {"one place"}
+IN_PARTS = {"in parts", "a window, in parts"}
+UNITS, DOTS = Capability.BYTE_UNITS, Capability.DOT_PRODUCTS
+BOTH = UNITS | DOTS
+CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 4433, 5345, 6018, 6019, 6022}
+
+
 def passes(desc: Any) -> list[int]:
     return [one.defines["PASS"] for one in gpu.planned(desc).dispatches]
+
+
+def multiplying(desc: Any, capabilities: Capability = NO_CAPABILITIES) -> dict[str, Any]:
+    """The macros of the dispatch that multiplies."""
+    (found,) = (one for one in gpu.planned(desc, capabilities).dispatches if one.defines["PASS"] == 1)
+    return dict(found.defines)
 
 
 def test_what_is_worth_a_tile() -> None:
     for name, desc in (CASES | WINDOWS).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
-        assert passes(desc) == ([1, 2] if name == "in parts" else [1]), name
+        assert passes(desc) == [3] * (name in ORDERED) + [1] + [2] * (name in IN_PARTS), name
     small = product("MatrixMultiplyInteger", of(S, 8, 8), of(S, 8, 8), "INT32")
     wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), F, **SCALES)
     long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8), "INT32")
     few = convolution("ConvolutionInteger", of(S, 1, 16, 24, 24), of(S, 16, 1, 3, 3), "INT32", GroupCount=16)
     gaps = of(S, 20, 16, 3, 3, strides=(256, 16, 4, 1))  # between rows of the window
     uneven = convolution("ConvolutionInteger", of(S, 2, 16, 9, 10), gaps, "INT32")
-    assert [passes(one) for one in (small, wide, long, few, uneven)] == [[0]] * 5
-    assert passes(LARGE) == [1]
+    assert [passes(one) for one in (small, wide, long, few)] == [[0]] * 4
+    assert [passes(one) for one in (uneven, LARGE)] == [[3, 1]] * 2
 
 
 def test_c_plans_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
     more = product("MatrixMultiplyInteger", of(S, 4096, 64), of("UINT8", 64, 4096), "INT32", "aB")
     for name, desc in (CASES | WINDOWS | {"more": more, "large": LARGE}).items():
-        assert library.plan(desc) == expected(desc), name
+        for capabilities in (NO_CAPABILITIES, UNITS, DOTS, BOTH):
+            assert library.plan(desc, capabilities) == expected(desc, capabilities), name
 
 
 def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
@@ -220,19 +242,117 @@ def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPat
         "BZeroPointTensor": np.full((1, 1), 127, np.int8),
     }
     for parts in (1, 512):
-        monkeypatch.setattr(contraction, "TILE_GROUPS", parts)
+        monkeypatch.setattr(of_bytes, "BYTES_GROUPS", parts)
         assert passes(desc) == ([1] if parts == 1 else [1, 2])
         found = run_in_guard_zones(device, desc, {"ATensor": a, "BTensor": b, **points})["OutputTensor"]
         np.testing.assert_array_equal(found, np.full((4, 4), -255 * 255 * most))
 
 
-def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    desc = product("MatrixMultiplyInteger", of("UINT8", 132, 20), of(S, 20, 140), "INT32", "ab")
-    monkeypatch.setattr(contraction, "TILE_MANY", 1)
-    assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
+TILES = (ByteTile(128, 256, 64, 64, 1), ByteTile(64, 128, 32, 64, 1), ByteTile(64, 64, 32, 32, 2))
+
+
+@pytest.mark.parametrize("tile", TILES)
+def test_larger_tiles_do_so_too(tile: ByteTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "INT32", "ab")
+    monkeypatch.setattr(of_bytes, "byte_tile_for", lambda found, has_units: tile)
+    assert multiplying(desc)["TILE_ROWS"] == tile.rows
     inputs = inputs_of(desc)
-    a, b, points, others = (
-        inputs[f"{name}Tensor"].astype(np.int64) for name in ("A", "B", "AZeroPoint", "BZeroPoint")
+    np.testing.assert_array_equal(run_in_guard_zones(device, desc, inputs)["OutputTensor"], exact(inputs))
+
+
+def exact(inputs: dict[str, np.ndarray]) -> np.ndarray:
+    """The product of the differences, by NumPy's integers of 64 bits."""
+    a, b = (
+        inputs[f"{name}Tensor"].astype(np.int64) - inputs.get(f"{name}ZeroPointTensor", np.int64(0))
+        for name in "AB"
     )
-    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
-    np.testing.assert_array_equal(found, (a - points) @ (b - others))
+    return a @ b
+
+
+LAYOUTS = {  # of both factors, lines x products; strides of the products and of the lines
+    "whole vectors": ((36, 64), (1, 64)),
+    "vectors of four": ((36, 68), (1, 68)),
+    "lines side by side": ((36, 68), (36, 1)),
+    "neither": ((35, 67), (1, 67)),
+    "lines side by side, odd": ((35, 67), (35, 1)),
+    "with gaps": ((20, 70), (3, 300)),
+}
+VECTORS = {"whole vectors": 16, "vectors of four": 4, "lines side by side": 4}
+
+
+@pytest.mark.parametrize("right", LAYOUTS)
+@pytest.mark.parametrize("left", LAYOUTS)
+def test_all_layouts_of_all_types_are_read(left: str, right: str, device: Any) -> None:
+    """Of the shorter of both depths."""
+    (rows, one), (across, down) = LAYOUTS[left]
+    (columns, other), (beside, along) = LAYOUTS[right]
+    depth = one if one == other else 64
+    names = list(LAYOUTS)
+    kinds = [("UINT8", S, "UINT8", S)[(names.index(left) + i * names.index(right)) % 4] for i in range(2)]
+    desc = product(
+        "MatrixMultiplyInteger", of(kinds[0], rows, depth, strides=(down, across)),
+        of(kinds[1], depth, columns, strides=(beside, along)), "INT32",
+        ("", "A", "b", "aB")[names.index(right) % 4],
+    )  # fmt: skip
+    made = multiplying(desc)
+    if depth == one == other:
+        assert (made["LEFT_VECTOR"], made["RIGHT_VECTOR"]) == (VECTORS.get(left, 1), VECTORS.get(right, 1))
+    inputs = inputs_of(desc)
+    np.testing.assert_array_equal(run_in_guard_zones(device, desc, inputs)["OutputTensor"], exact(inputs))
+
+
+def ordinary(operator: str) -> str:
+    """The shader without matrix units."""
+    return shader(operator).replace("MATRIX_UNITS", "0")
+
+
+@pytest.mark.parametrize("name", CASES | WINDOWS)
+def test_plans_for_other_devices_give_the_same(name: str, device: Any) -> None:
+    """With matrix units, or where four products are summed at once, or neither, which the device may lack."""
+    desc = (CASES | WINDOWS)[name]
+    inputs = inputs_of(desc)
+    found = {
+        capabilities: run_in_guard_zones(
+            device, desc, inputs, capabilities, shader if capabilities in device.capabilities else ordinary
+        )["OutputTensor"].tobytes()
+        for capabilities in (NO_CAPABILITIES, UNITS, DOTS & device.capabilities)
+    }
+    assert len(set(found.values())) == 1
+
+
+@pytest.mark.parametrize("name", CASES | WINDOWS)
+def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
+    """With bytes in matrices, where these are announced, and no other capability."""
+    desc = (CASES | WINDOWS)[name]
+    for dispatch in gpu.planned(desc, BOTH).dispatches:
+        code = compiler.compile(shader(desc.OPERATOR), dispatch.defines, "spirv", ["-WX"])
+        validate(code, tmp_path, name)
+        parsed = list(instructions(code))
+        assert {operands[0] for opcode, operands in parsed if opcode == 17} <= CAPABILITIES
+        is_for_units = dispatch.defines.get("MATRIX_UNITS", 0) == 1
+        assert is_for_units == (dispatch.defines["PASS"] == 1 and name != "quantized, odd")
+        needed = {"cooperativeMatrix", "vulkanMemoryModel", "shaderInt8"}
+        assert (needed <= set(compiler.optional_features(code))) == is_for_units
+        widths = {operands[1] for opcode, operands in parsed if opcode == 21}
+        assert (8 in widths) == is_for_units
+
+
+def test_dxil_sums_four_products_at_once_where_it_may(tmp_path: Path) -> None:
+    desc = CASES["packed"]
+    for capabilities in (NO_CAPABILITIES, DOTS):
+        (dispatch,) = gpu.planned(desc, capabilities).dispatches
+        code = compiler.compile(shader(desc.OPERATOR), dispatch.defines, "dxil", ["-WX"])
+        text = compiler.find().disassemble(code)
+        assert ("dot4AddPacked" in text) == (capabilities == DOTS)
+
+
+def test_group_memory_is_what_every_device_has() -> None:
+    for size in (64, 256, 1024, 4096):
+        for capabilities in (NO_CAPABILITIES, BOTH):
+            kind = "MatrixMultiplyInteger"
+            made = multiplying(
+                product(kind, of("UINT8", size, size), of(S, size, size), "INT32", "ab"), capabilities
+            )
+            lines = made["TILE_ROWS"] + made["TILE_COLUMNS"]
+            assert max(lines * 80, made["NUM_THREADS"] // 32 * 16 * 80 + lines * 16) <= 32 << 10
+            assert made["NUM_THREADS"] <= 512

@@ -612,7 +612,7 @@ INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
 {
 #if INPUT_PARAMETERS_BITS < 16
     const uint perWord = 32 / INPUT_PARAMETERS_BITS;
-    const uint above = inputParametersTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_PARAMETERS_BITS);
+    const uint above = (uint)inputParametersTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_PARAMETERS_BITS);
     return (INPUT_PARAMETERS_VALUE)above >> (32 - INPUT_PARAMETERS_BITS);
 #else
     return (INPUT_PARAMETERS_VALUE)inputParametersTensor[offset];
@@ -637,7 +637,7 @@ INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
 {
 #if INPUT_FIRST_MOMENT_BITS < 16
     const uint perWord = 32 / INPUT_FIRST_MOMENT_BITS;
-    const uint above = inputFirstMomentTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_FIRST_MOMENT_BITS);
+    const uint above = (uint)inputFirstMomentTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_FIRST_MOMENT_BITS);
     return (INPUT_FIRST_MOMENT_VALUE)above >> (32 - INPUT_FIRST_MOMENT_BITS);
 #else
     return (INPUT_FIRST_MOMENT_VALUE)inputFirstMomentTensor[offset];
@@ -662,7 +662,7 @@ INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
 {
 #if INPUT_SECOND_MOMENT_BITS < 16
     const uint perWord = 32 / INPUT_SECOND_MOMENT_BITS;
-    const uint above = inputSecondMomentTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_SECOND_MOMENT_BITS);
+    const uint above = (uint)inputSecondMomentTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_SECOND_MOMENT_BITS);
     return (INPUT_SECOND_MOMENT_VALUE)above >> (32 - INPUT_SECOND_MOMENT_BITS);
 #else
     return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[offset];
@@ -687,7 +687,7 @@ GRADIENT_VALUE LoadGradient(uint offset)
 {
 #if GRADIENT_BITS < 16
     const uint perWord = 32 / GRADIENT_BITS;
-    const uint above = gradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * GRADIENT_BITS);
+    const uint above = (uint)gradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * GRADIENT_BITS);
     return (GRADIENT_VALUE)above >> (32 - GRADIENT_BITS);
 #else
     return (GRADIENT_VALUE)gradientTensor[offset];
@@ -712,7 +712,7 @@ TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
 {
 #if TRAINING_STEP_BITS < 16
     const uint perWord = 32 / TRAINING_STEP_BITS;
-    const uint above = trainingStepTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * TRAINING_STEP_BITS);
+    const uint above = (uint)trainingStepTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * TRAINING_STEP_BITS);
     return (TRAINING_STEP_VALUE)above >> (32 - TRAINING_STEP_BITS);
 #else
     return (TRAINING_STEP_VALUE)trainingStepTensor[offset];

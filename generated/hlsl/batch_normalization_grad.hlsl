@@ -559,7 +559,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -584,7 +584,7 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
 #if INPUT_GRADIENT_BITS < 16
     const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
+    const uint above = (uint)inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
     return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
 #else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
@@ -609,7 +609,7 @@ MEAN_VALUE LoadMean(uint offset)
 {
 #if MEAN_BITS < 16
     const uint perWord = 32 / MEAN_BITS;
-    const uint above = meanTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MEAN_BITS);
+    const uint above = (uint)meanTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MEAN_BITS);
     return (MEAN_VALUE)above >> (32 - MEAN_BITS);
 #else
     return (MEAN_VALUE)meanTensor[offset];
@@ -634,7 +634,7 @@ VARIANCE_VALUE LoadVariance(uint offset)
 {
 #if VARIANCE_BITS < 16
     const uint perWord = 32 / VARIANCE_BITS;
-    const uint above = varianceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VARIANCE_BITS);
+    const uint above = (uint)varianceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VARIANCE_BITS);
     return (VARIANCE_VALUE)above >> (32 - VARIANCE_BITS);
 #else
     return (VARIANCE_VALUE)varianceTensor[offset];
@@ -659,7 +659,7 @@ SCALE_VALUE LoadScale(uint offset)
 {
 #if SCALE_BITS < 16
     const uint perWord = 32 / SCALE_BITS;
-    const uint above = scaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SCALE_BITS);
+    const uint above = (uint)scaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SCALE_BITS);
     return (SCALE_VALUE)above >> (32 - SCALE_BITS);
 #else
     return (SCALE_VALUE)scaleTensor[offset];

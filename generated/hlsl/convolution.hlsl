@@ -988,7 +988,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -1013,7 +1013,7 @@ FILTER_VALUE LoadFilter(uint offset)
 {
 #if FILTER_BITS < 16
     const uint perWord = 32 / FILTER_BITS;
-    const uint above = filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
+    const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
 #else
     return (FILTER_VALUE)filterTensor[offset];
@@ -1038,7 +1038,7 @@ BIAS_VALUE LoadBias(uint offset)
 {
 #if BIAS_BITS < 16
     const uint perWord = 32 / BIAS_BITS;
-    const uint above = biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
+    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
     return (BIAS_VALUE)above >> (32 - BIAS_BITS);
 #else
     return (BIAS_VALUE)biasTensor[offset];
@@ -1782,6 +1782,20 @@ List PlaceOf(uint number, uint y, uint x)
     return at;
 }
 
+// Goes to the next column
+void GoOn(inout List at)
+{
+    int carry = 1;
+    [unroll]
+    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+        if (d != ROW_AXIS)
+        {
+            at.entries[d] += carry;
+            carry = at.entries[d] == sizes[d / 4][d % 4] ? 1 : 0;
+            at.entries[d] = carry != 0 ? 0 : at.entries[d];
+        }
+}
+
 bool IsThere(List at)
 {
     bool isThere = true;
@@ -2155,9 +2169,10 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
 // columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Deep, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
 typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
@@ -2753,20 +2768,6 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
-// Goes to the next column
-void GoOn(inout List at)
-{
-    int carry = 1;
-    [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
-        if (d != ROW_AXIS)
-        {
-            at.entries[d] += carry;
-            carry = at.entries[d] == sizes[d / 4][d % 4] ? 1 : 0;
-            at.entries[d] = carry != 0 ? 0 : at.entries[d];
-        }
-}
-
 // Stores elements that are neighbours in memory
 void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
 {
@@ -2824,10 +2825,6 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     }
 #endif
 }
-
-#if BORDERED
-groupshared uint strangers;
-#endif
 
 // A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
 // A tile of the factors passes through registers into group memory, and the next is read while this one is used.

@@ -484,7 +484,7 @@ A_VALUE LoadA(uint offset)
 {
 #if A_BITS < 16
     const uint perWord = 32 / A_BITS;
-    const uint above = aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
+    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 #else
     return (A_VALUE)aTensor[offset];
@@ -509,7 +509,7 @@ ASCALE_VALUE LoadAScale(uint offset)
 {
 #if ASCALE_BITS < 16
     const uint perWord = 32 / ASCALE_BITS;
-    const uint above = aScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ASCALE_BITS);
+    const uint above = (uint)aScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ASCALE_BITS);
     return (ASCALE_VALUE)above >> (32 - ASCALE_BITS);
 #else
     return (ASCALE_VALUE)aScaleTensor[offset];
@@ -534,7 +534,7 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
 #if AZERO_POINT_BITS < 16
     const uint perWord = 32 / AZERO_POINT_BITS;
-    const uint above = aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
+    const uint above = (uint)aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
     return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
 #else
     return (AZERO_POINT_VALUE)aZeroPointTensor[offset];
@@ -559,7 +559,7 @@ B_VALUE LoadB(uint offset)
 {
 #if B_BITS < 16
     const uint perWord = 32 / B_BITS;
-    const uint above = bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
+    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 #else
     return (B_VALUE)bTensor[offset];
@@ -584,7 +584,7 @@ BSCALE_VALUE LoadBScale(uint offset)
 {
 #if BSCALE_BITS < 16
     const uint perWord = 32 / BSCALE_BITS;
-    const uint above = bScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BSCALE_BITS);
+    const uint above = (uint)bScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BSCALE_BITS);
     return (BSCALE_VALUE)above >> (32 - BSCALE_BITS);
 #else
     return (BSCALE_VALUE)bScaleTensor[offset];
@@ -609,7 +609,7 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
 #if BZERO_POINT_BITS < 16
     const uint perWord = 32 / BZERO_POINT_BITS;
-    const uint above = bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
+    const uint above = (uint)bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
     return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
 #else
     return (BZERO_POINT_VALUE)bZeroPointTensor[offset];
@@ -634,7 +634,7 @@ OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 {
 #if OUTPUT_SCALE_BITS < 16
     const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint above = outputScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
+    const uint above = (uint)outputScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
     return (OUTPUT_SCALE_VALUE)above >> (32 - OUTPUT_SCALE_BITS);
 #else
     return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
@@ -659,7 +659,7 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
 #if OUTPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-    const uint above = outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
+    const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
 #else
     return (OUTPUT_ZERO_POINT_VALUE)outputZeroPointTensor[offset];

@@ -868,7 +868,7 @@ A_VALUE LoadA(uint offset)
 {
 #if A_BITS < 16
     const uint perWord = 32 / A_BITS;
-    const uint above = aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
+    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 #else
     return (A_VALUE)aTensor[offset];
@@ -893,7 +893,7 @@ B_VALUE LoadB(uint offset)
 {
 #if B_BITS < 16
     const uint perWord = 32 / B_BITS;
-    const uint above = bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
+    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 #else
     return (B_VALUE)bTensor[offset];
@@ -918,7 +918,7 @@ C_VALUE LoadC(uint offset)
 {
 #if C_BITS < 16
     const uint perWord = 32 / C_BITS;
-    const uint above = cTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * C_BITS);
+    const uint above = (uint)cTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * C_BITS);
     return (C_VALUE)above >> (32 - C_BITS);
 #else
     return (C_VALUE)cTensor[offset];
@@ -1200,6 +1200,12 @@ List PlaceOf(uint number, uint y, uint x)
     return at;
 }
 
+// Goes to the next column
+void GoOn(inout List at)
+{
+    at.entries[COLUMN_AXIS]++;
+}
+
 // An element, made of its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
@@ -1252,9 +1258,10 @@ void AddParts(uint item)
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
 // columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Deep, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
 typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
@@ -1677,12 +1684,6 @@ void PutRight(uint thread, RightVector next[rightEach])
 #endif
         }
     }
-}
-
-// Goes to the next column
-void GoOn(inout List at)
-{
-    at.entries[COLUMN_AXIS]++;
 }
 
 // Stores elements that are neighbours in memory

@@ -567,7 +567,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -592,7 +592,7 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
 #if INPUT_GRADIENT_BITS < 16
     const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
+    const uint above = (uint)inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
     return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
 #else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];

@@ -888,7 +888,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -913,7 +913,7 @@ WEIGHT_VALUE LoadWeight(uint offset)
 {
 #if WEIGHT_BITS < 16
     const uint perWord = 32 / WEIGHT_BITS;
-    const uint above = weightTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * WEIGHT_BITS);
+    const uint above = (uint)weightTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * WEIGHT_BITS);
     return (WEIGHT_VALUE)above >> (32 - WEIGHT_BITS);
 #else
     return (WEIGHT_VALUE)weightTensor[offset];
@@ -938,7 +938,7 @@ RECURRENCE_VALUE LoadRecurrence(uint offset)
 {
 #if RECURRENCE_BITS < 16
     const uint perWord = 32 / RECURRENCE_BITS;
-    const uint above = recurrenceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * RECURRENCE_BITS);
+    const uint above = (uint)recurrenceTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * RECURRENCE_BITS);
     return (RECURRENCE_VALUE)above >> (32 - RECURRENCE_BITS);
 #else
     return (RECURRENCE_VALUE)recurrenceTensor[offset];
@@ -963,7 +963,7 @@ BIAS_VALUE LoadBias(uint offset)
 {
 #if BIAS_BITS < 16
     const uint perWord = 32 / BIAS_BITS;
-    const uint above = biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
+    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
     return (BIAS_VALUE)above >> (32 - BIAS_BITS);
 #else
     return (BIAS_VALUE)biasTensor[offset];
@@ -988,7 +988,7 @@ HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
 {
 #if HIDDEN_INIT_BITS < 16
     const uint perWord = 32 / HIDDEN_INIT_BITS;
-    const uint above = hiddenInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
+    const uint above = (uint)hiddenInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
     return (HIDDEN_INIT_VALUE)above >> (32 - HIDDEN_INIT_BITS);
 #else
     return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset];
@@ -1013,7 +1013,7 @@ CELL_MEM_INIT_VALUE LoadCellMemInit(uint offset)
 {
 #if CELL_MEM_INIT_BITS < 16
     const uint perWord = 32 / CELL_MEM_INIT_BITS;
-    const uint above = cellMemInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * CELL_MEM_INIT_BITS);
+    const uint above = (uint)cellMemInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * CELL_MEM_INIT_BITS);
     return (CELL_MEM_INIT_VALUE)above >> (32 - CELL_MEM_INIT_BITS);
 #else
     return (CELL_MEM_INIT_VALUE)cellMemInitTensor[offset];
@@ -1038,7 +1038,7 @@ SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 {
 #if SEQUENCE_LENGTHS_BITS < 16
     const uint perWord = 32 / SEQUENCE_LENGTHS_BITS;
-    const uint above = sequenceLengthsTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
+    const uint above = (uint)sequenceLengthsTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
     return (SEQUENCE_LENGTHS_VALUE)above >> (32 - SEQUENCE_LENGTHS_BITS);
 #else
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
@@ -1063,7 +1063,7 @@ PEEPHOLE_VALUE LoadPeephole(uint offset)
 {
 #if PEEPHOLE_BITS < 16
     const uint perWord = 32 / PEEPHOLE_BITS;
-    const uint above = peepholeTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PEEPHOLE_BITS);
+    const uint above = (uint)peepholeTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PEEPHOLE_BITS);
     return (PEEPHOLE_VALUE)above >> (32 - PEEPHOLE_BITS);
 #else
     return (PEEPHOLE_VALUE)peepholeTensor[offset];
@@ -1651,9 +1651,10 @@ REAL_VALUE Chosen9(List at, REAL_VALUE total3, REAL_VALUE Cell, REAL_VALUE read1
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
 // columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Deep, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
 typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);

@@ -18,16 +18,21 @@
 // ATensor and BTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
 //   COLUMN_AXIS  the one that counts their columns
-//   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
+//   X_UNSIGNED  1 if its elements are UINT8, else 0
+//   X_SUMS     1 if the sums of its rows, or columns, count, since something is subtracted from the other factor, else 0
+//   X_VECTOR   neighbours in memory that are read at once: 1, 4, or 16 where they belong to one sum
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products that are added to each of its elements at once
-//   THREAD_ROWS  rows of a tile that a thread works out, in fours
-//   THREAD_COLUMNS  its columns of these, in fours
+//   WAVE_ROWS  rows of a tile that 32 threads work out, a multiple of 16
+//   WAVE_COLUMNS  its columns of these, likewise
+//   AHEAD      tiles that are read before they are used, 1 or 2
 //   TILES_WALKED  rows of tiles that are walked together
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
+//   MATRIX_UNITS  1, in pass 1 only and for Vulkan only: bytes are multiplied by matrix units, in waves of 32 threads;
+//              -Vd then, VulkanKHR as the module's memory model, and 8 bits for its integers of 16 (examples/README.md)
+//   DOT_PRODUCTS  1, in pass 1 only: the device sums four products at once; shader model 6.4 then
 // For each tensor, X being A or AZERO_POINT or B or BZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -48,14 +53,26 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
+#if PASS == 1 && LEFT_VECTOR == 16
+typedef uint4 LeftBuffer;
+#else
 typedef A_STORED LeftBuffer;
+#endif
+#if PASS == 1 && RIGHT_VECTOR == 16
+typedef uint4 RightBuffer;
+#else
 typedef B_STORED RightBuffer;
+#endif
 #if PASS >= 1 && OUTPUT_BITS >= 16
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
 #endif
+#if PASS == 1
+typedef uint4 ScratchBuffer;
+#else
 typedef uint ScratchBuffer;
+#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<AZERO_POINT_STORED> aZeroPointTensor : register(t1);
@@ -442,7 +459,7 @@ A_VALUE LoadA(uint offset)
 {
 #if A_BITS < 16
     const uint perWord = 32 / A_BITS;
-    const uint above = aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
+    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 #else
     return (A_VALUE)aTensor[offset];
@@ -467,7 +484,7 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
 #if AZERO_POINT_BITS < 16
     const uint perWord = 32 / AZERO_POINT_BITS;
-    const uint above = aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
+    const uint above = (uint)aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
     return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
 #else
     return (AZERO_POINT_VALUE)aZeroPointTensor[offset];
@@ -492,7 +509,7 @@ B_VALUE LoadB(uint offset)
 {
 #if B_BITS < 16
     const uint perWord = 32 / B_BITS;
-    const uint above = bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
+    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 #else
     return (B_VALUE)bTensor[offset];
@@ -517,7 +534,7 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
 #if BZERO_POINT_BITS < 16
     const uint perWord = 32 / BZERO_POINT_BITS;
-    const uint above = bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
+    const uint above = (uint)bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
     return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
 #else
     return (BZERO_POINT_VALUE)bZeroPointTensor[offset];
@@ -686,9 +703,6 @@ int Chosen2(List at)
 }
 
 #if PASS >= 1
-// So many products of differences of bytes, each below 2^16, add up to a float exactly.
-static const uint EXACT_PRODUCTS = 256;
-
 // The coordinate of an element
 List PlaceOf(uint number, uint y, uint x)
 {
@@ -706,6 +720,12 @@ List PlaceOf(uint number, uint y, uint x)
     at.entries[ROW_AXIS] = (int)y;
     at.entries[COLUMN_AXIS] = (int)x;
     return at;
+}
+
+// Goes to the next column
+void GoOn(inout List at)
+{
+    at.entries[COLUMN_AXIS]++;
 }
 
 // An element, made of its sum
@@ -747,213 +767,8 @@ void AddParts(uint item)
 }
 #endif
 #endif
-#if PASS == 1
 
-typedef vector<float, LEFT_VECTOR> LeftVector;
-static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // one more, against bank conflicts
-static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
-static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-groupshared float4 leftTile[TILE_DEPTH * leftPitch];
-
-// The line and the product of a vector, counted from those of the tile
-uint2 LeftPlace(uint number)
-{
-#if LEFT_ALONG
-    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
-#else
-    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
-#endif
-}
-
-groupshared float leftLess[TILE_ROWS];
-
-LeftVector LeftFrom(uint offset, uint first)
-{
-    const uint word = aTensor[offset / 4] >> (offset % 4 * 8);  // a vector lies in one
-    LeftVector elements;
-    [unroll]
-    for (uint e = 0; e < LEFT_VECTOR; e++)
-        elements[e] = (float)((A_VALUE)(word << (24 - e * 8)) >> 24) - leftLess[first + (LEFT_ALONG ? 0 : e)];
-    return elements;
-}
-
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
-// follows; a branch around all of them would cost more.
-void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = LeftPlace(number) + uint2(first, product);
-        next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
-            next[i] = LeftFrom(base + place.x * step + place.y * leftDepthStep, place.x - first);
-    }
-}
-
-void PutLeft(uint thread, LeftVector next[leftEach])
-{
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = LeftPlace(number);
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
-        {
-#if LEFT_ALONG
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
-#elif LEFT_VECTOR == 4
-            leftTile[place.y * leftPitch + place.x / 4] = next[i];
-#else
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
-#endif
-        }
-    }
-}
-
-typedef vector<float, RIGHT_VECTOR> RightVector;
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // one more, against bank conflicts
-static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
-static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-
-// The line and the product of a vector, counted from those of the tile
-uint2 RightPlace(uint number)
-{
-#if RIGHT_ALONG
-    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
-#else
-    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
-#endif
-}
-
-groupshared float rightLess[TILE_COLUMNS];
-
-RightVector RightFrom(uint offset, uint first)
-{
-    const uint word = bTensor[offset / 4] >> (offset % 4 * 8);  // a vector lies in one
-    RightVector elements;
-    [unroll]
-    for (uint e = 0; e < RIGHT_VECTOR; e++)
-        elements[e] = (float)((B_VALUE)(word << (24 - e * 8)) >> 24) - rightLess[first + (RIGHT_ALONG ? 0 : e)];
-    return elements;
-}
-
-// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
-// follows; a branch around all of them would cost more.
-void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightVector next[rightEach])
-{
-    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = RightPlace(number) + uint2(first, product);
-        next[i] = (RightVector)0;
-        if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
-            next[i] = RightFrom(base + place.x * step + place.y * rightDepthStep, place.x - first);
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightEach])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = RightPlace(number);
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-        {
-#if RIGHT_ALONG
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
-#elif RIGHT_VECTOR == 4
-            rightTile[place.y * rightPitch + place.x / 4] = next[i];
-#else
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
-#endif
-        }
-    }
-}
-
-// Goes to the next column
-void GoOn(inout List at)
-{
-    at.entries[COLUMN_AXIS]++;
-}
-
-// Stores elements that are neighbours in memory
-void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
-{
-#if OUTPUT_BITS < 16 && OUTPUT_VECTOR == 1
-    StoreOutput(offset, elements[0]);
-#elif OUTPUT_BITS < 16
-    uint word = 0;
-    [unroll]
-    for (uint b = 0; b < OUTPUT_VECTOR; b++)
-        word |= ((uint)elements[b] & 0xff) << (8 * b);
-    outputTensor[offset / 4] = word;
-#else
-    OutputBuffer some;
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        some[e] = (OUTPUT_STORED)elements[e];
-    outputTensor[offset / OUTPUT_VECTOR] = some;
-#endif
-}
-
-// Stores what threads have of some neighbouring columns: the elements, or parts of their sums
-void StoreColumns(uint part, uint number, uint top, uint x, int totals[THREAD_ROWS][OUTPUT_VECTOR])
-{
-    if (x >= matrixColumns)
-        return;
-    uint i;
-#if IN_PARTS
-    [unroll]
-    for (i = 0; i < THREAD_ROWS; i++)
-    {
-        const uint y = top + i / 4 * 16 + i % 4;
-        if (y < matrixRows)
-            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
-    }
-#else
-    // One column at a time, which takes few registers.
-    OUTPUT_VALUE elements[THREAD_ROWS][OUTPUT_VECTOR];
-    List at = PlaceOf(number, 0, x);
-    const int firstRow = at.entries[ROW_AXIS];
-    const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-    {
-        [unroll]
-        for (i = 0; i < THREAD_ROWS; i++)
-        {
-            at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
-            elements[i][e] = Finished(at, totals[i][e]);
-        }
-        GoOn(at);
-    }
-    [unroll]
-    for (i = 0; i < THREAD_ROWS; i++)
-    {
-        const uint y = top + i / 4 * 16 + i % 4;
-        if (y < matrixRows)
-            StoreVector(offset + y * step, elements[i]);
-    }
-#endif
-}
-
+#if PASS >= 1
 // What is subtracted from bytes
 int LeftLess(List at)
 {
@@ -964,11 +779,486 @@ int RightLess(List at)
 {
     return (int)(Chosen2(at));
 }
+#endif
 
-// A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
-// A tile of the factors passes through registers into group memory, and the next is read while this one is used.
+#if PASS == 1
+static const uint TILE_DEPTH = 64;  // products that are added to each element of a tile at once
+static const uint linePitch = TILE_DEPTH / 16 + 1;  // of a line in group memory; one more, against bank conflicts
+static const uint sumPitch = 5;  // of a row of 16 sums
+static const uint NOWHERE = 0xffffffff;  // in place of an offset
+
+// Adds four products to a sum; all bytes are signed here.
+int Dot4(uint left, uint right, int sum)
+{
+#if DOT_PRODUCTS
+    return dot4add_i8packed(left, right, sum);
+#else
+    [unroll]
+    for (uint above = 0; above < 32; above += 8)
+        sum += ((int)(left << above) >> 24) * ((int)(right << above) >> 24);
+    return sum;
+#endif
+}
+
+// Four products of four lines, out of four lines of four products
+uint4 Turned(uint4 rows)
+{
+    const uint even = (rows[0] & 0x00ff00ff) | (rows[1] & 0x00ff00ff) << 8;
+    const uint odd = (rows[0] >> 8 & 0x00ff00ff) | (rows[1] & 0xff00ff00);
+    const uint evenBelow = (rows[2] & 0x00ff00ff) | (rows[3] & 0x00ff00ff) << 8;
+    const uint oddBelow = (rows[2] >> 8 & 0x00ff00ff) | (rows[3] & 0xff00ff00);
+    return uint4((even & 0xffff) | evenBelow << 16, (odd & 0xffff) | oddBelow << 16, even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
+}
+
+static const uint leftLines = TILE_ROWS;
+static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // turns UINT8 into INT8, 128 less
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+static const uint leftEach = (leftLines + NUM_THREADS - 1) / NUM_THREADS * 4;
+#else
+static const uint leftEach = (leftLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
+#endif
+
+// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be beyond.
+// Neighbouring threads read neighbours in memory, and write where banks differ.
+uint2 LeftPlace(uint thread, uint i)
+{
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+    const uint four = thread + i / 4 * NUM_THREADS;  // lines side by side
+    return uint2(four / 8 * 8 + four % 2 * 4 + i % 4, four / 2 % 4 * 16);
+#elif LEFT_ALONG
+    const uint number = thread + i * NUM_THREADS;
+    return uint2(number / 4, number % 4 * 16);
+#else
+    const uint number = thread + i * NUM_THREADS;
+    return uint2(number % leftLines, number / leftLines * 16);
+#endif
+}
+
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // turns UINT8 into INT8, 128 less
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+static const uint rightEach = (rightLines + NUM_THREADS - 1) / NUM_THREADS * 4;
+#else
+static const uint rightEach = (rightLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
+#endif
+
+// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be beyond.
+// Neighbouring threads read neighbours in memory, and write where banks differ.
+uint2 RightPlace(uint thread, uint i)
+{
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+    const uint four = thread + i / 4 * NUM_THREADS;  // lines side by side
+    return uint2(four / 8 * 8 + four % 2 * 4 + i % 4, four / 2 % 4 * 16);
+#elif RIGHT_ALONG
+    const uint number = thread + i * NUM_THREADS;
+    return uint2(number / 4, number % 4 * 16);
+#else
+    const uint number = thread + i * NUM_THREADS;
+    return uint2(number % rightLines, number / rightLines * 16);
+#endif
+}
+
+// Group memory: a tile of each factor, line by line, and after all products 16 x 16 sums of each wave, and sums of the lines
+static const uint rightStart = leftLines * linePitch;
+static const uint tilesSize = rightStart + rightLines * linePitch;
+static const uint leftSumsStart = NUM_THREADS / 32 * 16 * sumPitch;
+static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines : 0);
+static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines : 0);
+
+#if MATRIX_UNITS
+static const uint matrixProducts = 32;  // products of a matrix
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
+// columns, and a use
+typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 32> Deep;
+typedef vk::integral_constant<uint, 3> OfWave;
+typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Sixteen, Deep, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
+[[vk::ext_instruction(80)]] SumMatrix Filled(int entry);  // OpCompositeConstruct
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum, [[vk::ext_literal]] uint signs);
+
+// What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
+#define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
+#define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
+[[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+// The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
+groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
+
+#define ALL_SIGNED 15
+#define LeftAt(at) LoadLeft(tiles[at], 0, linePitch, NON_PRIVATE)
+#define RightAt(at) LoadRight(tiles[at], 1, linePitch, NON_PRIVATE)
+#define PutSums(at, sum) StoreSums(tiles[at], sum, 0, sumPitch, NON_PRIVATE)
+#else
+static const uint matrixProducts = 16;  // products of a matrix
+groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
+static uint lane;  // which thread of a wave, 32 in a row
+
+// Matrices of a wave: a thread has every fourth of 16 rows, and every eighth of 16 columns.
+struct LeftMatrix
+{
+    uint4 rows[4];
+};
+
+struct RightMatrix
+{
+    uint4 columns[2];
+};
+
+struct SumMatrix
+{
+    int sums[4][2];
+};
+
+SumMatrix Filled(int entry)
+{
+    SumMatrix sum;
+    [unroll]
+    for (uint i = 0; i < 8; i++)
+        sum.sums[i / 2][i % 2] = entry;
+    return sum;
+}
+
+LeftMatrix LeftAt(uint at)
+{
+    LeftMatrix left;
+    [unroll]
+    for (uint i = 0; i < 4; i++)
+        left.rows[i] = tiles[at + (i * 4 + lane / 8) * linePitch];
+    return left;
+}
+
+RightMatrix RightAt(uint at)
+{
+    RightMatrix right;
+    [unroll]
+    for (uint j = 0; j < 2; j++)
+        right.columns[j] = tiles[at + (j * 8 + lane % 8) * linePitch];
+    return right;
+}
+
+SumMatrix Multiplied(LeftMatrix left, RightMatrix right, SumMatrix sum)
+{
+    [unroll]
+    for (uint i = 0; i < 4; i++)
+        [unroll]
+        for (uint j = 0; j < 2; j++)
+            [unroll]
+            for (uint word = 0; word < 4; word++)
+                sum.sums[i][j] = Dot4(left.rows[i][word], right.columns[j][word], sum.sums[i][j]);
+    return sum;
+}
+
+void PutSums(uint at, SumMatrix sum)
+{
+    [unroll]
+    for (uint i = 0; i < 4; i++)
+        [unroll]
+        for (uint j = 0; j < 2; j++)
+            tiles[at + (i * 4 + lane / 8) * sumPitch + j * 2 + lane % 8 / 4][lane % 4] = (uint)sum.sums[i][j];
+}
+
+// What matrix units need said of what threads exchange
+#define MultiplyAdd(left, right, sum, signs) Multiplied(left, right, sum)
+#define LoadShared(from, operands) (from)
+#define StoreShared(to, value, operands) to = value
+#define StoreWord(to, value, operands) to = value
+#define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
+#endif
+
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uint4 next[leftEach])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint first = product + LeftPlace(thread, i).y;
+        const bool isThere = from[i] != NOWHERE;
+        next[i] = leftSigns;
+#if LEFT_VECTOR == 16
+        if (isThere && first < end)
+            next[i] = aTensor[(from[i] + first) / 16];
+#else
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if LEFT_VECTOR == 4 && LEFT_ALONG
+            if (isThere && first + word * 4 < end)
+                next[i][word] = aTensor[(from[i] + first) / 4 + word];
+#elif LEFT_VECTOR == 4
+            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, turned later
+            if (isThere && k < end)
+                next[i][word] = aTensor[(from[i] + k * leftDepthStep) / 4];
+#else
+            [unroll]
+            for (uint b = 0; b < 4; b++)
+            {
+                const uint k = first + word * 4 + b, at = from[i] + k * leftDepthStep;
+                if (isThere && k < end)
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (aTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+            }
+#endif
+        }
+#endif
+    }
+}
+
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+void FetchRight(uint thread, uint from[rightEach], uint product, uint end, out uint4 next[rightEach])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint first = product + RightPlace(thread, i).y;
+        const bool isThere = from[i] != NOWHERE;
+        next[i] = rightSigns;
+#if RIGHT_VECTOR == 16
+        if (isThere && first < end)
+            next[i] = bTensor[(from[i] + first) / 16];
+#else
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if RIGHT_VECTOR == 4 && RIGHT_ALONG
+            if (isThere && first + word * 4 < end)
+                next[i][word] = bTensor[(from[i] + first) / 4 + word];
+#elif RIGHT_VECTOR == 4
+            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, turned later
+            if (isThere && k < end)
+                next[i][word] = bTensor[(from[i] + k * rightDepthStep) / 4];
+#else
+            [unroll]
+            for (uint b = 0; b < 4; b++)
+            {
+                const uint k = first + word * 4 + b, at = from[i] + k * rightDepthStep;
+                if (isThere && k < end)
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (bTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+            }
+#endif
+        }
+#endif
+    }
+}
+
+// Puts into group memory what was read, and adds it to sums of its lines
+void PutLeft(uint thread, uint4 next[leftEach], inout int sums[leftEach])
+{
+    uint i;
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+    [unroll]
+    for (i = 0; i < leftEach; i += 4)
+    {
+        uint4 turned[4];
+        uint n;
+        [unroll]
+        for (n = 0; n < 4; n++)
+            turned[n] = Turned(next[i + n]);
+        [unroll]
+        for (n = 0; n < 4; n++)
+            next[i + n] = uint4(turned[0][n], turned[1][n], turned[2][n], turned[3][n]);
+    }
+#endif
+    [unroll]
+    for (i = 0; i < leftEach; i++)
+    {
+        const uint2 place = LeftPlace(thread, i);
+        const uint4 bytes = next[i] ^ leftSigns;
+#if LEFT_SUMS
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+            sums[i] = Dot4(bytes[word], 0x01010101, sums[i]);
+#endif
+        if (place.x < leftLines && place.y < TILE_DEPTH)
+            StoreShared(tiles[0 + place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
+    }
+}
+
+#if LEFT_SUMS
+// Puts these sums into group memory, one for each 16 bytes of a line
+void PutLeftSums(uint thread, int sums[leftEach])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint2 place = LeftPlace(thread, i);
+        if (place.x < leftLines && place.y < TILE_DEPTH)
+            StoreWord(tiles[leftSumsStart + place.x][place.y / 16], (uint)sums[i], NON_PRIVATE);
+    }
+}
+
+int LeftSum(uint index)
+{
+    const int4 sums = (int4)LoadShared(tiles[leftSumsStart + index], NON_PRIVATE);
+    return sums[0] + sums[1] + sums[2] + sums[3];
+}
+#endif
+
+// Puts into group memory what was read, and adds it to sums of its lines
+void PutRight(uint thread, uint4 next[rightEach], inout int sums[rightEach])
+{
+    uint i;
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+    [unroll]
+    for (i = 0; i < rightEach; i += 4)
+    {
+        uint4 turned[4];
+        uint n;
+        [unroll]
+        for (n = 0; n < 4; n++)
+            turned[n] = Turned(next[i + n]);
+        [unroll]
+        for (n = 0; n < 4; n++)
+            next[i + n] = uint4(turned[0][n], turned[1][n], turned[2][n], turned[3][n]);
+    }
+#endif
+    [unroll]
+    for (i = 0; i < rightEach; i++)
+    {
+        const uint2 place = RightPlace(thread, i);
+        const uint4 bytes = next[i] ^ rightSigns;
+#if RIGHT_SUMS
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+            sums[i] = Dot4(bytes[word], 0x01010101, sums[i]);
+#endif
+        if (place.x < rightLines && place.y < TILE_DEPTH)
+            StoreShared(tiles[rightStart + place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
+    }
+}
+
+#if RIGHT_SUMS
+// Puts these sums into group memory, one for each 16 bytes of a line
+void PutRightSums(uint thread, int sums[rightEach])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint2 place = RightPlace(thread, i);
+        if (place.x < rightLines && place.y < TILE_DEPTH)
+            StoreWord(tiles[rightSumsStart + place.x][place.y / 16], (uint)sums[i], NON_PRIVATE);
+    }
+}
+
+int RightSum(uint index)
+{
+    const int4 sums = (int4)LoadShared(tiles[rightSumsStart + index], NON_PRIVATE);
+    return sums[0] + sums[1] + sums[2] + sums[3];
+}
+#endif
+
+// Four neighbours along the first row of a matrix: where they are in the output, what is subtracted from their columns of the
+// right factor, and the sums of these
+struct Four
+{
+    List places[4];
+    uint offsets[4];
+    int4 less;
+    int4 sums;
+};
+
+Four FourAt(uint number, uint left, uint column)
+{
+    Four four;
+    four.places[0] = PlaceOf(number, 0, left + column);
+    [unroll]
+    for (uint e = 0; e < 4; e++)
+    {
+        if (e > 0)
+        {
+            four.places[e] = four.places[e - 1];
+            GoOn(four.places[e]);
+        }
+        four.offsets[e] = OffsetOf(four.places[e]);
+        four.less[e] = RightLess(four.places[e]) - (RIGHT_UNSIGNED ? 128 : 0);
+#if RIGHT_SUMS
+        four.sums[e] = RightSum(column + e);
+#else
+        four.sums[e] = 0;
+#endif
+    }
+    return four;
+}
+
+// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of products of the bytes as they are,
+// of so many each; what is subtracted from them is accounted for here: the sum of (a - x) (b - y) is that of a b, less x times
+// that of b - y, less y times that of a.
+void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, Four four, int4 totals)
+{
+    const uint y = top + row;
+    if (y >= matrixRows || x >= matrixColumns)
+        return;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+        four.places[e].entries[ROW_AXIS] += (int)y;
+#if RIGHT_SUMS
+    totals -= (LeftLess(four.places[0]) - (LEFT_UNSIGNED ? 128 : 0)) * (four.sums - four.less * (int)count);
+#endif
+#if LEFT_SUMS
+    totals -= four.less * LeftSum(row);
+#endif
+#if IN_PARTS
+    scratch[PartOf(part, number, y, x) / 4] = (uint4)totals;
+#else
+    const uint down = y * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    vector<OUTPUT_VALUE, 4> elements;
+    [unroll]
+    for (e = 0; e < 4; e++)
+        elements[e] = Finished(four.places[e], totals[e]);
+#if OUTPUT_VECTOR == 4 && OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[(four.offsets[0] + down) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#elif OUTPUT_VECTOR == 4
+    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
+#else
+    [unroll]
+    for (e = 0; e < 4; e++)
+        if (x + e < matrixColumns)
+            StoreOutput(four.offsets[e] + down, elements[e]);
+#endif
+#endif
+}
+
+// Adds the products of a tile to the sums of a wave
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+{
+    [unroll]
+    for (uint k = 0; k < TILE_DEPTH; k += matrixProducts)
+    {
+        LeftMatrix a[WAVE_ROWS / 16];
+        uint i;
+        [unroll]
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+            a[i] = LeftAt((waveTop + i * 16) * linePitch + k / 16);
+        [unroll]
+        for (uint j = 0; j < WAVE_COLUMNS / 16; j++)
+        {
+            const RightMatrix b = RightAt(rightStart + (waveLeft + j * 16) * linePitch + k / 16);
+            [unroll]
+            for (i = 0; i < WAVE_ROWS / 16; i++)
+                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j], ALL_SIGNED);
+        }
+    }
+}
+
+// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into group
+// memory, and the next ones are read while one is used.
 void Contract(uint item, uint thread)
 {
+#if MATRIX_UNITS
+    const uint lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // waves need not have neighbours
+#else
+    const uint wave = thread / 32;
+    lane = thread % 32;
+#endif
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
@@ -992,95 +1282,94 @@ void Contract(uint item, uint thread)
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
 
-    uint n;
-    for (n = thread; n < TILE_ROWS; n += NUM_THREADS)
-        leftLess[n] = (float)LeftLess(PlaceOf(number, top + n, 0));
-    for (n = thread; n < TILE_COLUMNS; n += NUM_THREADS)
-        rightLess[n] = (float)RightLess(PlaceOf(number, 0, left + n));
-    GroupMemoryBarrierWithGroupSync();
-
-    const uint wave = thread / 32, lane = thread % 32;
-    const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
-    const uint rowFour = wave / wavesAcross * THREAD_ROWS + lane / 16 * 2 + lane % 2;
-    const uint columnFour = wave % wavesAcross * (2 * THREAD_COLUMNS) + lane / 2 % 8;
-    float4 totals[THREAD_ROWS][THREAD_COLUMNS / 4];
-    int4 sums[THREAD_ROWS][THREAD_COLUMNS / 4];  // of totals, which are exact for EXACT_PRODUCTS
-    {
+    const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
+    const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
+    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
+    uint i, j;
+    [unroll]
+    for (i = 0; i < WAVE_ROWS / 16; i++)
         [unroll]
-        for (uint i = 0; i < THREAD_ROWS; i++)
-            [unroll]
-            for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
-            {
-                totals[i][j] = float4(0, 0, 0, 0);
-                sums[i][j] = int4(0, 0, 0, 0);
-            }
-    }
+        for (j = 0; j < WAVE_COLUMNS / 16; j++)
+            totals[i][j] = Filled(0);
 
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
-    LeftVector nextLeft[leftEach];
-    RightVector nextRight[rightEach];
-    FetchLeft(thread, leftBase, top, begin, end, nextLeft);
-    FetchRight(thread, rightBase, left, begin, end, nextRight);
-    PutLeft(thread, nextLeft);
-    PutRight(thread, nextRight);
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    uint leftFrom[leftEach];
+    uint4 nextLeft[AHEAD][leftEach], nextRight[AHEAD][rightEach];
+    int leftSums[leftEach], rightSums[rightEach];
+    [unroll]
+    for (i = 0; i < leftEach; i++)
     {
-        FetchLeft(thread, leftBase, top, product, end, nextLeft);
-        FetchRight(thread, rightBase, left, product, end, nextRight);
-        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // the next values are read while these are used
+        const uint index = LeftPlace(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
+        leftFrom[i] = index < leftLines && top + index < matrixRows ? leftBase + (top + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
+        leftSums[i] = 0;
+    }
+    uint rightFrom[rightEach];
+    [unroll]
+    for (j = 0; j < rightEach; j++)
+    {
+        const uint index = RightPlace(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? j / 4 * 4 : j).x;
+        rightFrom[j] = index < rightLines && left + index < matrixColumns ? rightBase + (left + index) * (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4] : NOWHERE;
+        rightSums[j] = 0;
+    }
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+    {
+        FetchLeft(thread, leftFrom, begin + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+        FetchRight(thread, rightFrom, begin + ahead * TILE_DEPTH, end, nextRight[ahead]);
+    }
+    PutLeft(thread, nextLeft[0], leftSums);
+    PutRight(thread, nextRight[0], rightSums);
+    ControlBarrier(2, 2, EXCHANGED);
+    [loop]
+    for (uint product = begin + AHEAD * TILE_DEPTH;; product += AHEAD * TILE_DEPTH)
+    {
         [unroll]
-        for (uint k = 0; k <= TILE_DEPTH; k++)
+        for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            uint i, j;
-            if (k < TILE_DEPTH)
+            FetchLeft(thread, leftFrom, product + ahead * TILE_DEPTH, end, nextLeft[ahead]);
+            FetchRight(thread, rightFrom, product + ahead * TILE_DEPTH, end, nextRight[ahead]);
+            MultiplyTile(waveTop, waveLeft, totals);
+            ControlBarrier(2, 2, EXCHANGED);
+            if (ahead + 1 < AHEAD || product < end)
             {
-                [unroll]
-                for (i = 0; i < THREAD_ROWS / 4; i++)
-                    a[k % 2][i] = leftTile[k * leftPitch + rowFour + i * 4];
-                [unroll]
-                for (j = 0; j < THREAD_COLUMNS / 4; j++)
-                    b[k % 2][j] = rightTile[k * rightPitch + columnFour + j * 8];
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftSums);
+                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightSums);
+                ControlBarrier(2, 2, EXCHANGED);
             }
-            if (k > 0)
-            {
-                [unroll]
-                for (i = 0; i < THREAD_ROWS; i++)
-                    [unroll]
-                    for (j = 0; j < THREAD_COLUMNS / 4; j++)
-                        totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
-            }
-        }
-        if ((product - begin) % EXACT_PRODUCTS == 0 || product >= end)
-        {
-            [unroll]
-            for (uint i = 0; i < THREAD_ROWS; i++)
-                [unroll]
-                for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
-                {
-                    sums[i][j] += (int4)totals[i][j];
-                    totals[i][j] = float4(0, 0, 0, 0);
-                }
         }
         if (product >= end)
             break;
-        GroupMemoryBarrierWithGroupSync();
-        PutLeft(thread, nextLeft);
-        PutRight(thread, nextRight);
-        GroupMemoryBarrierWithGroupSync();
     }
 
+    // Sums pass through a wave's own part of group memory, 16 x 16 at a time.
+#if LEFT_SUMS
+    PutLeftSums(thread, leftSums);
+#endif
+#if RIGHT_SUMS
+    PutRightSums(thread, rightSums);
+#endif
+    ControlBarrier(2, 2, EXCHANGED);
+    const uint own = wave * 16 * sumPitch;
     [unroll]
-    for (uint c = 0; c < THREAD_COLUMNS; c += OUTPUT_VECTOR)
+    for (j = 0; j < WAVE_COLUMNS / 16; j++)
     {
-        int some[THREAD_ROWS][OUTPUT_VECTOR];
+        const uint column = waveLeft + j * 16 + lane % 4 * 4;
+        const Four four = FourAt(number, left, column);
         [unroll]
-        for (uint i = 0; i < THREAD_ROWS; i++)
+        for (i = 0; i < WAVE_ROWS / 16; i++)
+        {
+            PutSums(own, totals[i][j]);
+            ControlBarrier(3, 3, EXCHANGED);
             [unroll]
-            for (uint e = 0; e < OUTPUT_VECTOR; e++)
-                some[i][e] = sums[i][c / 4][c % 4 + e];
-        StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
+            for (uint n = 0; n < 2; n++)
+            {
+                const uint y = n * 8 + lane / 4;
+                const int4 sums = (int4)LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE);
+                StoreFour(part, number, end - begin, top, waveTop + i * 16 + y, left + column, four, sums);
+            }
+            ControlBarrier(3, 3, EXCHANGED);
+        }
     }
 }
 #endif
@@ -1101,6 +1390,12 @@ List Numbered(uint number)
 }
 #endif
 
+#if PASS >= 1 && MATRIX_UNITS
+[[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
+[[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
+[[vk::ext_capability(5345)]]  // VulkanMemoryModel
+[[vk::ext_capability(39)]]    // Int8
+#endif
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {

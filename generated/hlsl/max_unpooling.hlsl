@@ -377,7 +377,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -402,7 +402,7 @@ INDICES_VALUE LoadIndices(uint offset)
 {
 #if INDICES_BITS < 16
     const uint perWord = 32 / INDICES_BITS;
-    const uint above = indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
+    const uint above = (uint)indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
     return (INDICES_VALUE)above >> (32 - INDICES_BITS);
 #else
     return (INDICES_VALUE)indicesTensor[offset];

@@ -878,7 +878,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -903,7 +903,7 @@ SCALE_VALUE LoadScale(uint offset)
 {
 #if SCALE_BITS < 16
     const uint perWord = 32 / SCALE_BITS;
-    const uint above = scaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SCALE_BITS);
+    const uint above = (uint)scaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SCALE_BITS);
     return (SCALE_VALUE)above >> (32 - SCALE_BITS);
 #else
     return (SCALE_VALUE)scaleTensor[offset];
@@ -928,7 +928,7 @@ BIAS_VALUE LoadBias(uint offset)
 {
 #if BIAS_BITS < 16
     const uint perWord = 32 / BIAS_BITS;
-    const uint above = biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
+    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
     return (BIAS_VALUE)above >> (32 - BIAS_BITS);
 #else
     return (BIAS_VALUE)biasTensor[offset];

@@ -561,7 +561,7 @@ QUERY_VALUE LoadQuery(uint offset)
 {
 #if QUERY_BITS < 16
     const uint perWord = 32 / QUERY_BITS;
-    const uint above = queryTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * QUERY_BITS);
+    const uint above = (uint)queryTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * QUERY_BITS);
     return (QUERY_VALUE)above >> (32 - QUERY_BITS);
 #else
     return (QUERY_VALUE)queryTensor[offset];
@@ -586,7 +586,7 @@ KEY_VALUE LoadKey(uint offset)
 {
 #if KEY_BITS < 16
     const uint perWord = 32 / KEY_BITS;
-    const uint above = keyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * KEY_BITS);
+    const uint above = (uint)keyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * KEY_BITS);
     return (KEY_VALUE)above >> (32 - KEY_BITS);
 #else
     return (KEY_VALUE)keyTensor[offset];
@@ -611,7 +611,7 @@ VALUE_VALUE LoadValue(uint offset)
 {
 #if VALUE_BITS < 16
     const uint perWord = 32 / VALUE_BITS;
-    const uint above = valueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VALUE_BITS);
+    const uint above = (uint)valueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VALUE_BITS);
     return (VALUE_VALUE)above >> (32 - VALUE_BITS);
 #else
     return (VALUE_VALUE)valueTensor[offset];
@@ -636,7 +636,7 @@ STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
 {
 #if STACKED_QUERY_KEY_BITS < 16
     const uint perWord = 32 / STACKED_QUERY_KEY_BITS;
-    const uint above = stackedQueryKeyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_BITS);
+    const uint above = (uint)stackedQueryKeyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_BITS);
     return (STACKED_QUERY_KEY_VALUE)above >> (32 - STACKED_QUERY_KEY_BITS);
 #else
     return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[offset];
@@ -661,7 +661,7 @@ STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
 {
 #if STACKED_KEY_VALUE_BITS < 16
     const uint perWord = 32 / STACKED_KEY_VALUE_BITS;
-    const uint above = stackedKeyValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * STACKED_KEY_VALUE_BITS);
+    const uint above = (uint)stackedKeyValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * STACKED_KEY_VALUE_BITS);
     return (STACKED_KEY_VALUE_VALUE)above >> (32 - STACKED_KEY_VALUE_BITS);
 #else
     return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[offset];
@@ -686,7 +686,7 @@ STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
 {
 #if STACKED_QUERY_KEY_VALUE_BITS < 16
     const uint perWord = 32 / STACKED_QUERY_KEY_VALUE_BITS;
-    const uint above = stackedQueryKeyValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_VALUE_BITS);
+    const uint above = (uint)stackedQueryKeyValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * STACKED_QUERY_KEY_VALUE_BITS);
     return (STACKED_QUERY_KEY_VALUE_VALUE)above >> (32 - STACKED_QUERY_KEY_VALUE_BITS);
 #else
     return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[offset];
@@ -711,7 +711,7 @@ BIAS_VALUE LoadBias(uint offset)
 {
 #if BIAS_BITS < 16
     const uint perWord = 32 / BIAS_BITS;
-    const uint above = biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
+    const uint above = (uint)biasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BIAS_BITS);
     return (BIAS_VALUE)above >> (32 - BIAS_BITS);
 #else
     return (BIAS_VALUE)biasTensor[offset];
@@ -736,7 +736,7 @@ MASK_VALUE LoadMask(uint offset)
 {
 #if MASK_BITS < 16
     const uint perWord = 32 / MASK_BITS;
-    const uint above = maskTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MASK_BITS);
+    const uint above = (uint)maskTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * MASK_BITS);
     return (MASK_VALUE)above >> (32 - MASK_BITS);
 #else
     return (MASK_VALUE)maskTensor[offset];
@@ -761,7 +761,7 @@ RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
 {
 #if RELATIVE_POSITION_BIAS_BITS < 16
     const uint perWord = 32 / RELATIVE_POSITION_BIAS_BITS;
-    const uint above = relativePositionBiasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * RELATIVE_POSITION_BIAS_BITS);
+    const uint above = (uint)relativePositionBiasTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * RELATIVE_POSITION_BIAS_BITS);
     return (RELATIVE_POSITION_BIAS_VALUE)above >> (32 - RELATIVE_POSITION_BIAS_BITS);
 #else
     return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[offset];
@@ -786,7 +786,7 @@ PAST_KEY_VALUE LoadPastKey(uint offset)
 {
 #if PAST_KEY_BITS < 16
     const uint perWord = 32 / PAST_KEY_BITS;
-    const uint above = pastKeyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_KEY_BITS);
+    const uint above = (uint)pastKeyTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_KEY_BITS);
     return (PAST_KEY_VALUE)above >> (32 - PAST_KEY_BITS);
 #else
     return (PAST_KEY_VALUE)pastKeyTensor[offset];
@@ -811,7 +811,7 @@ PAST_VALUE_VALUE LoadPastValue(uint offset)
 {
 #if PAST_VALUE_BITS < 16
     const uint perWord = 32 / PAST_VALUE_BITS;
-    const uint above = pastValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_VALUE_BITS);
+    const uint above = (uint)pastValueTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * PAST_VALUE_BITS);
     return (PAST_VALUE_VALUE)above >> (32 - PAST_VALUE_BITS);
 #else
     return (PAST_VALUE_VALUE)pastValueTensor[offset];
@@ -1226,9 +1226,10 @@ static const float ROOM = 5;  // the greatest weight is e^5 at first, and e^10 a
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
 // columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Deep, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
 typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
 [[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
 [[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);

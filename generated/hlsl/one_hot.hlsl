@@ -215,7 +215,7 @@ INDICES_VALUE LoadIndices(uint offset)
 {
 #if INDICES_BITS < 16
     const uint perWord = 32 / INDICES_BITS;
-    const uint above = indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
+    const uint above = (uint)indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
     return (INDICES_VALUE)above >> (32 - INDICES_BITS);
 #else
     return (INDICES_VALUE)indicesTensor[offset];
@@ -226,7 +226,7 @@ VALUES_VALUE LoadValues(uint offset)
 {
 #if VALUES_BITS < 16
     const uint perWord = 32 / VALUES_BITS;
-    const uint above = valuesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VALUES_BITS);
+    const uint above = (uint)valuesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * VALUES_BITS);
     return (VALUES_VALUE)above >> (32 - VALUES_BITS);
 #else
     return (VALUES_VALUE)valuesTensor[offset];

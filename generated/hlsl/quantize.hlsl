@@ -239,7 +239,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -250,7 +250,7 @@ QUANTIZATION0_VALUE LoadQuantization0(uint offset)
 {
 #if QUANTIZATION0_BITS < 16
     const uint perWord = 32 / QUANTIZATION0_BITS;
-    const uint above = quantizationTensors0[offset / perWord] << ((perWord - 1 - offset % perWord) * QUANTIZATION0_BITS);
+    const uint above = (uint)quantizationTensors0[offset / perWord] << ((perWord - 1 - offset % perWord) * QUANTIZATION0_BITS);
     return (QUANTIZATION0_VALUE)above >> (32 - QUANTIZATION0_BITS);
 #else
     return (QUANTIZATION0_VALUE)quantizationTensors0[offset];
@@ -261,7 +261,7 @@ QUANTIZATION1_VALUE LoadQuantization1(uint offset)
 {
 #if QUANTIZATION1_BITS < 16
     const uint perWord = 32 / QUANTIZATION1_BITS;
-    const uint above = quantizationTensors1[offset / perWord] << ((perWord - 1 - offset % perWord) * QUANTIZATION1_BITS);
+    const uint above = (uint)quantizationTensors1[offset / perWord] << ((perWord - 1 - offset % perWord) * QUANTIZATION1_BITS);
     return (QUANTIZATION1_VALUE)above >> (32 - QUANTIZATION1_BITS);
 #else
     return (QUANTIZATION1_VALUE)quantizationTensors1[offset];

@@ -484,7 +484,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -509,7 +509,7 @@ INPUT_SCALE_VALUE LoadInputScale(uint offset)
 {
 #if INPUT_SCALE_BITS < 16
     const uint perWord = 32 / INPUT_SCALE_BITS;
-    const uint above = inputScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_SCALE_BITS);
+    const uint above = (uint)inputScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_SCALE_BITS);
     return (INPUT_SCALE_VALUE)above >> (32 - INPUT_SCALE_BITS);
 #else
     return (INPUT_SCALE_VALUE)inputScaleTensor[offset];
@@ -534,7 +534,7 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
 #if INPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
-    const uint above = inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
+    const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
 #else
     return (INPUT_ZERO_POINT_VALUE)inputZeroPointTensor[offset];
@@ -559,7 +559,7 @@ OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 {
 #if OUTPUT_SCALE_BITS < 16
     const uint perWord = 32 / OUTPUT_SCALE_BITS;
-    const uint above = outputScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
+    const uint above = (uint)outputScaleTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_SCALE_BITS);
     return (OUTPUT_SCALE_VALUE)above >> (32 - OUTPUT_SCALE_BITS);
 #else
     return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
@@ -584,7 +584,7 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
 #if OUTPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-    const uint above = outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
+    const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
 #else
     return (OUTPUT_ZERO_POINT_VALUE)outputZeroPointTensor[offset];

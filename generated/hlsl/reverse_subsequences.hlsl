@@ -74,7 +74,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -85,7 +85,7 @@ SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 {
 #if SEQUENCE_LENGTHS_BITS < 16
     const uint perWord = 32 / SEQUENCE_LENGTHS_BITS;
-    const uint above = sequenceLengthsTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
+    const uint above = (uint)sequenceLengthsTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
     return (SEQUENCE_LENGTHS_VALUE)above >> (32 - SEQUENCE_LENGTHS_BITS);
 #else
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];

@@ -610,7 +610,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -635,7 +635,7 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
 #if INPUT_GRADIENT_BITS < 16
     const uint perWord = 32 / INPUT_GRADIENT_BITS;
-    const uint above = inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
+    const uint above = (uint)inputGradientTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_GRADIENT_BITS);
     return (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
 #else
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
@@ -660,7 +660,7 @@ ROI_VALUE LoadROI(uint offset)
 {
 #if ROI_BITS < 16
     const uint perWord = 32 / ROI_BITS;
-    const uint above = rOITensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ROI_BITS);
+    const uint above = (uint)rOITensor[offset / perWord] << ((perWord - 1 - offset % perWord) * ROI_BITS);
     return (ROI_VALUE)above >> (32 - ROI_BITS);
 #else
     return (ROI_VALUE)rOITensor[offset];
@@ -685,7 +685,7 @@ BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 {
 #if BATCH_INDICES_BITS < 16
     const uint perWord = 32 / BATCH_INDICES_BITS;
-    const uint above = batchIndicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
+    const uint above = (uint)batchIndicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * BATCH_INDICES_BITS);
     return (BATCH_INDICES_VALUE)above >> (32 - BATCH_INDICES_BITS);
 #else
     return (BATCH_INDICES_VALUE)batchIndicesTensor[offset];

@@ -84,7 +84,7 @@ INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
-    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #else
     return (INPUT_VALUE)inputTensor[offset];
@@ -95,7 +95,7 @@ UPDATES_VALUE LoadUpdates(uint offset)
 {
 #if UPDATES_BITS < 16
     const uint perWord = 32 / UPDATES_BITS;
-    const uint above = updatesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * UPDATES_BITS);
+    const uint above = (uint)updatesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * UPDATES_BITS);
     return (UPDATES_VALUE)above >> (32 - UPDATES_BITS);
 #else
     return (UPDATES_VALUE)updatesTensor[offset];
@@ -157,7 +157,7 @@ INDICES_VALUE LoadIndices(uint offset)
 {
 #if INDICES_BITS < 16
     const uint perWord = 32 / INDICES_BITS;
-    const uint above = indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
+    const uint above = (uint)indicesTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INDICES_BITS);
     return (INDICES_VALUE)above >> (32 - INDICES_BITS);
 #else
     return (INDICES_VALUE)indicesTensor[offset];

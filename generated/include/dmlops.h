@@ -4685,7 +4685,9 @@ typedef enum dmlops_reason {
 /* What a device can do beyond what all shaders need, as bits. Plans for a device with more of them are faster and ask more of
    the compiler; examples/README.md says what. */
 typedef enum dmlops_capability {
-    DMLOPS_CAPABILITY_MATRIX_UNITS = 1 /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
+    DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
+    DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
+    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4 /* sums of four products of signed bytes at once: shader model 6.4 */
 } dmlops_capability;
 
 /* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
@@ -22953,6 +22955,8 @@ typedef struct dmlops_plan_Factors {
     dmlops_plan_int_8 right;
     dmlops_plan_int_8 left_less;
     dmlops_plan_int_8 right_less;
+    int lessens_left;
+    int lessens_right;
     int64_t depth;
     dmlops_plan_Window window;
 } dmlops_plan_Factors;
@@ -23450,6 +23454,36 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 tap;
 } dmlops_plan_ContractionParams;
 
+typedef struct dmlops_plan_UnitTile {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t wave_rows;
+    int64_t wave_columns;
+    int64_t ahead;
+} dmlops_plan_UnitTile;
+
+typedef struct dmlops_plan_Halves {
+    int is_along;
+    int64_t vector;
+} dmlops_plan_Halves;
+
+typedef struct dmlops_plan_ByteTile {
+    int64_t rows;
+    int64_t columns;
+    int64_t wave_rows;
+    int64_t wave_columns;
+    int64_t ahead;
+} dmlops_plan_ByteTile;
+
+typedef struct dmlops_plan_InOrder {
+    int64_t vector;
+    int64_t padded;
+    int64_t pitch;
+    int64_t left_items;
+    int64_t right_items;
+} dmlops_plan_InOrder;
+
 typedef struct dmlops_plan_Switch_8 {
     int64_t count;
     dmlops_plan_Switch items[8];
@@ -23553,20 +23587,6 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Loop_16 loops;
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
-
-typedef struct dmlops_plan_UnitTile {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t wave_rows;
-    int64_t wave_columns;
-    int64_t ahead;
-} dmlops_plan_UnitTile;
-
-typedef struct dmlops_plan_Halves {
-    int is_along;
-    int64_t vector;
-} dmlops_plan_Halves;
 
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
@@ -24450,6 +24470,8 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -24469,25 +24491,10 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
     int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
     const dmlops_plan_Groups* groups);
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
-    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
-    dmlops_plan_Loop_16* loops, int64_t vector);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
-    int64_t span);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told);
-DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved);
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
-DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
-DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
-    index_bits);
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, const
+    dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap);
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
     axis, int64_t lines, int64_t depth);
@@ -24513,6 +24520,58 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
     split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads);
+DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth);
+DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, int has_units);
+DMLOPS_CALLED int64_t dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    rows, int64_t columns);
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_ByteTile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile);
+DMLOPS_CALLED dmlops_plan_InOrder dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder*
+    order);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order);
+DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens);
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* made, int64_t gathered);
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
+    dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
+    const dmlops_plan_Groups* groups);
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_unordered_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
+DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
+    dmlops_plan_Known* known, int64_t number, int64_t vector, int64_t items);
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t vector);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
+    dmlops_plan_Loop* inner, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
+    int64_t span);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved);
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
+    index_bits);
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -26871,10 +26930,10 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
         columns = dmlops_plan_times(planning, columns, dmlops_max(size, 1));
     }
     int64_t depth = dmlops_plan_sum_of(planning, told);
-    int is_straight = dmlops_plan_has_phases(planning, &window, &output) && !dmlops_plan_is_read(planning,
-        &factors.right_less, row_axis);
-    is_straight = is_straight && (dmlops_plan_is_direct(planning, &window, &left) || !dmlops_plan_is_of_bytes(planning,
-        told, shader));
+    int is_straight = dmlops_plan_has_phases(planning, &window, &output);
+    if (dmlops_plan_is_of_bytes(planning, told, shader)) {
+        is_straight = is_straight && !dmlops_plan_is_divided(planning, &window) && (factors.right_less.count == 0);
+    }
     for (int64_t each_3 = 0; each_3 < factors.left_less.count; ++each_3) {
         const int64_t axis = factors.left_less.items[each_3];
         is_straight = is_straight && (axis == row_axis);
@@ -26933,12 +26992,12 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     return made_10;
 }
 
-/* Whether the left factor is put in order first: where it must be, or where there are enough products. Bytes never are. */
+/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
-    if ((found->column_axis != -1) || dmlops_plan_is_of_bytes(planning, told, shader)) {
+    if (found->column_axis != -1) {
         return 0;
     }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
@@ -27048,20 +27107,38 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
-   periods; and its steps on the left one. Taps are those from one place to the next of a phase. None where there is
-   no window. */
+/* The constants of a window on the right factor, where that is; none where there is no window. */
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < right.strides.count; ++d) {
+        const int64_t stride = right.strides.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        }
+    }
+    dmlops_plan_int_96 words;
+    words.count = 0;
+    if (window.sizes.count > 0) {
+        dmlops_plan_int_96 made_1 = dmlops_plan_strided_words(planning, told, shader, &strides);
+        dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
+    }
+    return words;
+}
+
+/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
+   periods; and its steps on the left one. Taps are those from one place to the next of a phase. */
+DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
     dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
-    dmlops_plan_int_96 words;
-    words.count = 0;
-    if (window.sizes.count == 0) {
-        return words;
-    }
     int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
     dmlops_plan_int_8 steps;
     steps.count = 0;
@@ -27093,14 +27170,8 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
             dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
         }
     }
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < right.strides.count; ++d) {
-        const int64_t stride = right.strides.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-        }
-    }
+    dmlops_plan_int_96 words;
+    words.count = 0;
     dmlops_plan_int_8_16 lists;
     lists.count = 0;
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.sizes);
@@ -27108,7 +27179,7 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &steps);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &taps);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &limits);
-    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &strides);
+    dmlops_plan_int_8_16_insert(planning, &lists, lists.count, strides);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &window.right_divisors);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &periods);
     dmlops_plan_int_8_16_insert(planning, &lists, lists.count, &left_steps);
@@ -27207,12 +27278,13 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Window window = told->factors.window;
     int is_windowed = told->factors.applies && (window.sizes.count > 0);
-    int is_few = is_windowed && (found->rows < 4) && !dmlops_plan_is_divided(planning, &window);
-    if (is_few && !dmlops_plan_is_of_bytes(planning, told, shader)) {
+    int is_whole = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && !dmlops_plan_is_divided(planning,
+        &window);
+    if (is_whole && (found->rows < 4)) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
-    if (is_few || !found->is_worth) {
+    if (dmlops_plan_is_of_bytes(planning, told, shader) || !found->is_worth) {
         dmlops_plan_definition(planning, told, shader);
         return;
     }
@@ -27290,11 +27362,9 @@ DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
     dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found->tile_depth) ==
         0));
-    if (!dmlops_plan_is_of_bytes(planning, told, shader)) {
-        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-            &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
-        dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-    }
+    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
+    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
 }
 
 /* The macros of tiles. */
@@ -27337,7 +27407,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
     dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
-    if (is_tiled_pass && is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader)) {
+    if (is_tiled_pass && is_windowed) {
         dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
     }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
@@ -27353,13 +27423,12 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
     int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
     const dmlops_plan_Groups* groups) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Factors factors = told->factors;
     dmlops_plan_int_64 tap;
     tap.count = 0;
     if (factors.window.sizes.count > 0) {
         dmlops_plan_TapStep made_1 = dmlops_plan_tap_step(planning, &factors.window,
-            &told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)]);
+            &told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)]);
         int64_t step = made_1.step;
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
@@ -27371,42 +27440,772 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
         tap = made_2;
         dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
+    dmlops_plan_ContractionParams made_3 = dmlops_plan_tapped_params(planning, told, shader, found, split, window,
+        known, groups, &tap);
+    return made_3;
+}
+
+/* The same; `tap` are the constants of a place of the window. */
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, const
+    dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
+        const int64_t step = found->left.steps.items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_modulo(step, INT64_C(4294967296)));
+    }
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->left.steps.count; ++each_4) {
-        const int64_t step = found->left.steps.items[each_4];
+    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
+        const int64_t step = found->right.steps.items[each_4];
         dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_int_8 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < found->right.steps.count; ++each_6) {
-        const int64_t step = found->right.steps.items[each_6];
-        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, dmlops_modulo(step, INT64_C(4294967296)));
-    }
-    dmlops_plan_ContractionParams made_7;
-    made_7.sizes = found->sizes;
-    made_7.leftSteps = made_3;
-    made_7.rightSteps = made_5;
-    made_7.window = *window;
-    made_7.lists = known->lists;
-    made_7.activations = known->activations;
-    made_7.rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+    dmlops_plan_ContractionParams made_5;
+    made_5.sizes = found->sizes;
+    made_5.leftSteps = made_1;
+    made_5.rightSteps = made_3;
+    made_5.window = *window;
+    made_5.lists = known->lists;
+    made_5.activations = known->activations;
+    made_5.rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)].sizes.count;
-    made_7.matrices = found->count;
-    made_7.matrixRows = found->rows;
-    made_7.matrixColumns = found->columns;
-    made_7.matrixDepth = found->depth;
-    made_7.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    made_7.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    made_7.partDepth = split->products;
-    made_7.parts = split->parts;
-    made_7.tilesDown = split->down;
-    made_7.tilesAcross = split->across;
-    made_7.groupColumns = groups->columns;
-    made_7.elements = told->elements;
-    made_7.scalars = known->scalars;
-    made_7.tap = tap;
+    made_5.matrices = found->count;
+    made_5.matrixRows = found->rows;
+    made_5.matrixColumns = found->columns;
+    made_5.matrixDepth = found->depth;
+    made_5.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    made_5.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    made_5.partDepth = split->products;
+    made_5.parts = split->parts;
+    made_5.tilesDown = split->down;
+    made_5.tilesAcross = split->across;
+    made_5.groupColumns = groups->columns;
+    made_5.elements = told->elements;
+    made_5.scalars = known->scalars;
+    made_5.tap = *tap;
+    return made_5;
+}
+
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    (void)planning;
+    return (tensor->bits == 16) && tensor->is_float;
+}
+
+/* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
+    axis, int64_t lines, int64_t depth) {
+    dmlops_plan_Halves made_1;
+    made_1.is_along = side->is_along;
+    made_1.vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
+    return made_1;
+}
+
+/* How the right factor of a convolution is read: eight pixels beside each other where the window has one place that is
+   always inside, else element by element. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
+    int is_plain = dmlops_plan_element_count(planning, &window.sizes) == 1;
+    for (int64_t d = 0; d < window.right_first.count; ++d) {
+        const int64_t first = window.right_first.items[d];
+        int64_t size = output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, d,
+            window.axes.count)], output.sizes.count)];
+        is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
+            window.right_steps.count)] == 1));
+        is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
+            right.sizes.count)]) && (window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]
+            == 1);
+    }
+    int64_t run = 1;
+    for (int64_t place = 0; place < window.sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window.sizes.count, 1), place);
+        if (is_plain && (right.strides.items[dmlops_item(planning, dmlops_add(behind, d), right.strides.count)] ==
+            run)) {
+            run = dmlops_multiply(run, output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning,
+                d, window.axes.count)], output.sizes.count)]);
+        }
+    }
+    int64_t whole = 1;
+    for (int64_t each_1 = 0; each_1 < window.axes.count; ++each_1) {
+        const int64_t d = window.axes.items[each_1];
+        whole = dmlops_multiply(whole, output.sizes.items[dmlops_item(planning, d, output.sizes.count)]);
+    }
+    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right.strides.items[dmlops_item(planning, 1, right.strides.count)]);
+    if (output.sizes.items[dmlops_item(planning, 0, output.sizes.count)] > 1) {
+        vector = dmlops_gcd(vector, right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
+    }
+    if (is_plain && (run == whole) && (vector == 8)) {
+        dmlops_plan_Halves made_2;
+        made_2.is_along = 0;
+        made_2.vector = 8;
+        return made_2;
+    }
+    dmlops_plan_Halves made_3;
+    made_3.is_along = 1;
+    made_3.vector = 1;
+    return made_3;
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. */
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found) {
+    if ((found->column_axis == -1) && dmlops_plan_is_tall(planning, found)) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 128;
+        made_1.columns = 128;
+        made_1.depth = 32;
+        made_1.wave_rows = 64;
+        made_1.wave_columns = 32;
+        made_1.ahead = 1;
+        return made_1;
+    }
+    if (found->column_axis == -1) {
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 64;
+        made_2.columns = 128;
+        made_2.depth = 32;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 32;
+        made_2.ahead = 1;
+        return made_2;
+    }
+    if (found->rows <= 16) {
+        dmlops_plan_UnitTile made_3;
+        made_3.rows = 16;
+        made_3.columns = 64;
+        made_3.depth = 64;
+        made_3.wave_rows = 16;
+        made_3.wave_columns = 16;
+        made_3.ahead = 2;
+        return made_3;
+    }
+    if (found->rows <= 32) {
+        dmlops_plan_UnitTile made_4;
+        made_4.rows = 32;
+        made_4.columns = 64;
+        made_4.depth = 64;
+        made_4.wave_rows = 32;
+        made_4.wave_columns = 16;
+        made_4.ahead = 2;
+        return made_4;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
+        dmlops_plan_UnitTile made_5;
+        made_5.rows = 64;
+        made_5.columns = 128;
+        made_5.depth = 64;
+        made_5.wave_rows = 32;
+        made_5.wave_columns = 32;
+        made_5.ahead = 2;
+        return made_5;
+    }
+    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+        dmlops_plan_UnitTile made_6;
+        made_6.rows = 128;
+        made_6.columns = 128;
+        made_6.depth = 32;
+        made_6.wave_rows = 64;
+        made_6.wave_columns = 32;
+        made_6.ahead = 1;
+        return made_6;
+    }
+    dmlops_plan_UnitTile made_7;
+    made_7.rows = 128;
+    made_7.columns = 256;
+    made_7.depth = 32;
+    made_7.wave_rows = 32;
+    made_7.wave_columns = 64;
+    made_7.ahead = 1;
     return made_7;
+}
+
+/* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
+DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
+        found, 128, 128) >= 32);
+}
+
+/* How many tiles of that size there are. */
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
+        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
+   costs less than that. */
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_UnitTile* tile) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int is_slow = (found->column_axis == -1) || (found->rows <= 32);
+    int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
+    int64_t parts = 1;
+    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+        int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
+            groups);
+        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
+    }
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), tile->depth), 1), tile->depth);
+    dmlops_plan_Split made_1;
+    made_1.down = down;
+    made_1.across = across;
+    made_1.parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    made_1.products = products;
+    return made_1;
+}
+
+/* The words of the left factor of a convolution, put in order. */
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
+        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 4));
+}
+
+/* Threads in a group that works out a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
+    (void)planning;
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
+        tile->wave_columns)), 32);
+}
+
+/* Whether the device has matrix units, both factors are halves, and there is enough to do. */
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted.left,
+        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
+        contracted.right, told->tensors.count)]);
+    int64_t least = (found->column_axis == -1) ? 4 : 2;
+    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
+}
+
+/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
+DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, found);
+    dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
+    int is_windowed = found->column_axis == -1;
+    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
+        dmlops_plan_is_divided(planning, &window));
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
+    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (is_windowed) {
+        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
+        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
+        dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+    } else {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+    }
+    dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_out_share(planning);
+    int64_t number = contracted.number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
+        contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_Matrices factors = *found;
+    if (is_ordered) {
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+            2), dmlops_plan_in_order(planning, found));
+        first = dmlops_multiply(2, part_words);
+        dmlops_plan_Halves made_4;
+        made_4.is_along = 1;
+        made_4.vector = 8;
+        left = made_4;
+        dmlops_plan_Matrices made_5 = dmlops_plan_ordered(planning, found, &output);
+        factors = made_5;
+    }
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    if (is_windowed) {
+        dmlops_plan_Halves made_6 = dmlops_plan_pixels_of(planning, told, shader);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_6);
+    } else {
+        dmlops_plan_Halves made_7 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+            found->depth);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
+    }
+    if (is_windowed) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
+    }
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
+        &output) : 1);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
+        &split, &places, &known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_ordered);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+            1), whole);
+    }
+}
+
+/* The same with a left factor in order: rows of whole vectors. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tensor* output) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
+    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = 1;
+    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
+    made_1.is_along = 1;
+    made_1.vector = 1;
+    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
+    return made_2;
+}
+
+/* The macros of the pass that multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
+    dmlops_out_define(planning, "", "NUM_THREADS", dmlops_plan_unit_threads(planning, tile));
+    dmlops_out_define(planning, "", "LEFT_VECTOR", left->vector);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left->is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", right->vector);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right->is_along);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile->rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", tile->columns);
+    dmlops_out_define(planning, "", "TILES_WALKED", 8);
+    dmlops_out_define(planning, "", "WAVE_ROWS", tile->wave_rows);
+    dmlops_out_define(planning, "", "WAVE_COLUMNS", tile->wave_columns);
+    dmlops_out_define(planning, "", "AHEAD", tile->ahead);
+}
+
+/* Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for the parts. */
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
+    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    int is_last = number == dmlops_add(contracted.number, 1);
+    int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
+        contracted.output, told->tensors.count)]) : 1;
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_divide(threads, vector), 256, 1);
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", vector);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
+        window, known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_last);
+}
+
+/* Whether the factors are bytes, and there is enough to do. */
+DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    int64_t least = (found->column_axis == -1) ? 4 : 1;
+    return dmlops_plan_is_of_bytes(planning, told, shader) && found->is_worth && (found->rows >= least);
+}
+
+/* How many neighbours of a factor that is a matrix are read at once; `axis` counts that many lines. */
+DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth) {
+    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
+    return ((vector == 16) && side->is_along) ? vector : ((vector >= 4) ? 4 : 1);
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and arithmetic in
+   which to wait for what is read. */
+DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, int has_units) {
+    int is_windowed = found->column_axis == -1;
+    int64_t ahead = (is_windowed || !has_units || (found->depth <= 64)) ? 1 : 2;
+    int64_t enough = is_windowed ? 256 : 128;
+    if (found->rows <= 16) {
+        dmlops_plan_ByteTile made_1;
+        made_1.rows = 16;
+        made_1.columns = 64;
+        made_1.wave_rows = 16;
+        made_1.wave_columns = 16;
+        made_1.ahead = ahead;
+        return made_1;
+    }
+    if (found->rows <= 32) {
+        dmlops_plan_ByteTile made_2;
+        made_2.rows = 32;
+        made_2.columns = 64;
+        made_2.wave_rows = 16;
+        made_2.wave_columns = 32;
+        made_2.ahead = ahead;
+        return made_2;
+    }
+    if ((found->rows > 64) && (dmlops_plan_byte_tiles(planning, found, 128, 256) >= 128) && has_units) {
+        dmlops_plan_ByteTile made_3;
+        made_3.rows = 128;
+        made_3.columns = 256;
+        made_3.wave_rows = 64;
+        made_3.wave_columns = 64;
+        made_3.ahead = ahead;
+        return made_3;
+    }
+    if (dmlops_plan_byte_tiles(planning, found, 64, 128) >= enough) {
+        dmlops_plan_ByteTile made_4;
+        made_4.rows = 64;
+        made_4.columns = 128;
+        made_4.wave_rows = 32;
+        made_4.wave_columns = (is_windowed && has_units) ? 32 : 64;
+        made_4.ahead = ahead;
+        return made_4;
+    }
+    if (dmlops_plan_byte_tiles(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
+        dmlops_plan_ByteTile made_5;
+        made_5.rows = 64;
+        made_5.columns = 64;
+        made_5.wave_rows = 32;
+        made_5.wave_columns = 32;
+        made_5.ahead = ahead;
+        return made_5;
+    }
+    dmlops_plan_ByteTile made_6;
+    made_6.rows = 16;
+    made_6.columns = 32;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 16;
+    made_6.ahead = ahead;
+    return made_6;
+}
+
+/* How many tiles of that size there are. */
+DMLOPS_CALLED int64_t dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    rows, int64_t columns) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
+        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_ByteTile* tile) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int64_t parts = 1;
+    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < 128)) {
+        parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
+            dmlops_divide(found->depth, 256)), 8), 1);
+    }
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), 64), 1), 64);
+    dmlops_plan_Split made_1;
+    made_1.down = down;
+    made_1.across = across;
+    made_1.parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    made_1.products = products;
+    return made_1;
+}
+
+/* Threads in a group that works out a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile) {
+    (void)planning;
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
+        tile->wave_columns)), 32);
+}
+
+/* How factors under a window are put in order. Few channels are not worth whole vectors. */
+DMLOPS_CALLED dmlops_plan_InOrder dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int64_t channels = told->factors.depth;
+    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 24)) ? 16 : 4;
+    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
+        dmlops_plan_element_count(planning, &window.sizes), padded), 16), 16);
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right.sizes),
+        right.sizes.items[dmlops_item(planning, 1, right.sizes.count)]);
+    dmlops_plan_InOrder made_1;
+    made_1.vector = vector;
+    made_1.padded = padded;
+    made_1.pitch = pitch;
+    made_1.left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
+        dmlops_divide(pitch, vector));
+    made_1.right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups), dmlops_divide(padded,
+        vector));
+    return made_1;
+}
+
+/* The same, whose factors are in order. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder*
+    order) {
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t image = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
+        right.sizes.count)], told->factors.depth));
+    for (int64_t d = 0; d < right.sizes.count; ++d) {
+        const int64_t size = right.sizes.items[d];
+        image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
+    }
+    dmlops_plan_int_8 made_1 = dmlops_plan_axis_steps(planning, &output, found->row_axis, order->pitch);
+    dmlops_plan_Side made_2;
+    made_2.steps = made_1;
+    made_2.depth = 1;
+    made_2.matrix = dmlops_plan_times(planning, found->rows, order->pitch);
+    made_2.is_along = 1;
+    made_2.vector = 16;
+    dmlops_plan_int_8 made_3 = dmlops_plan_axis_steps(planning, &output,
+        told->factors.right.items[dmlops_item(planning, 0, told->factors.right.count)], image);
+    dmlops_plan_Side made_4;
+    made_4.steps = made_3;
+    made_4.depth = 1;
+    made_4.matrix = 0;
+    made_4.is_along = 1;
+    made_4.vector = order->vector;
+    dmlops_plan_Matrices made_5;
+    made_5.is_worth = found->is_worth;
+    made_5.sizes = found->sizes;
+    made_5.row_axis = found->row_axis;
+    made_5.column_axis = found->column_axis;
+    made_5.rows = found->rows;
+    made_5.columns = found->columns;
+    made_5.run = found->run;
+    made_5.depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
+        order->padded);
+    made_5.tile_depth = found->tile_depth;
+    made_5.count = found->count;
+    made_5.left = made_2;
+    made_5.right = made_4;
+    return made_5;
+}
+
+/* Bytes from one pixel of the right factor to the next along each dimension of the window, in order. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order) {
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
+        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
+            right.sizes.count)], told->factors.depth));
+        for (int64_t later = 0; later < right.sizes.count; ++later) {
+            const int64_t size = right.sizes.items[later];
+            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+    }
+    return strides;
+}
+
+/* Whether something is subtracted from the bytes of a factor, as they count in tiles. */
+DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
+    (void)planning;
+    return lessens || !tensor->is_signed;
+}
+
+/* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    int64_t number = contracted.number;
+    int is_windowed = found->column_axis == -1;
+    int is_ordered = is_windowed && (found->right.vector < 4);
+    dmlops_plan_InOrder order;
+    order.vector = 16;
+    order.padded = 0;
+    order.pitch = 0;
+    order.left_items = 0;
+    order.right_items = 0;
+    dmlops_plan_Matrices made = *found;
+    if (is_ordered) {
+        dmlops_plan_InOrder made_1 = dmlops_plan_order_of(planning, told, shader, found);
+        order = made_1;
+        dmlops_plan_Matrices made_2 = dmlops_plan_ordered_factors(planning, told, shader, found, &order);
+        made = made_2;
+    }
+    int64_t at_once = dmlops_plan_stored_at_once(planning, found, &output);
+    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && ((output.bits >= 16) || (at_once == 4));
+    dmlops_plan_ByteTile tile = dmlops_plan_byte_tile_for(planning, &made, has_units);
+    dmlops_plan_Split split = dmlops_plan_byte_split(planning, &made, &tile);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t part_words = (split.parts > 1) ? dmlops_plan_times(planning, whole, split.parts) : 0;
+    int64_t items = dmlops_add(order.left_items, order.right_items);
+    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
+        items, 4), 4), dmlops_divide(order.vector, 4)));
+    if (words >= dmlops_divide(INT64_C(2147483648), 4)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (is_windowed) {
+        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+    } else {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+    }
+    dmlops_out_define(planning, "", "LEFT_UNSIGNED", (int64_t)!left.is_signed);
+    dmlops_out_define(planning, "", "RIGHT_UNSIGNED", (int64_t)!right.is_signed);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_5);
+    dmlops_out_share(planning);
+    if (is_ordered) {
+        dmlops_plan_dispatch_items(planning, told, shader, found, &split, &known, dmlops_add(number, 2), order.vector,
+            items);
+    }
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "NUM_THREADS", dmlops_plan_tile_threads(planning, &tile));
+    dmlops_out_define(planning, "", "LEFT_SUMS", (int64_t)dmlops_plan_sums_count(planning, &right,
+        factors.lessens_right));
+    dmlops_out_define(planning, "", "RIGHT_SUMS", (int64_t)dmlops_plan_sums_count(planning, &left,
+        factors.lessens_left));
+    dmlops_plan_define_lines(planning, told, &made, is_ordered ? order.vector : 0);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? at_once : 1);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
+    dmlops_out_define(planning, "", "WAVE_ROWS", tile.wave_rows);
+    dmlops_out_define(planning, "", "WAVE_COLUMNS", tile.wave_columns);
+    dmlops_out_define(planning, "", "AHEAD", tile.ahead);
+    dmlops_out_define(planning, "", "TILES_WALKED", 8);
+    dmlops_out_define(planning, "", "MATRIX_UNITS", (int64_t)has_units);
+    dmlops_out_define(planning, "", "DOT_PRODUCTS", (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found->count), split.parts), dmlops_plan_tile_threads(planning, &tile));
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_tile_threads(planning, &tile), 1);
+    if (is_ordered) {
+        dmlops_plan_ContractionParams made_6 = dmlops_plan_ordered_params(planning, told, shader, &made, &order,
+            &split, part_words, &known, &groups);
+        dmlops_put_ContractionParams(planning, &made_6);
+        dmlops_out_dispatch(planning, &groups, 1);
+    } else {
+        dmlops_plan_ContractionParams made_7 = dmlops_plan_unordered_params(planning, told, shader, found, &split,
+            &known, &groups);
+        dmlops_put_ContractionParams(planning, &made_7);
+        dmlops_out_dispatch(planning, &groups, 0);
+    }
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_items(planning, told, shader, found, &split, &known, dmlops_add(number, 1), 1, whole);
+    }
+}
+
+/* The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are. */
+DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* made, int64_t gathered) {
+    dmlops_plan_Side left = made->left;
+    dmlops_plan_Side right = made->right;
+    int64_t columns = made->columns;
+    int64_t depth = told->factors.depth;
+    int64_t left_at_once = 16;
+    int64_t right_at_once = gathered;
+    if (made->column_axis == -1) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)(gathered > 0));
+    }
+    if (gathered == 0) {
+        left_at_once = dmlops_plan_line_vector(planning, &left, made->row_axis, made->rows, depth);
+        right_at_once = 4;
+        if (made->column_axis != -1) {
+            right_at_once = dmlops_plan_line_vector(planning, &right, made->column_axis, columns, depth);
+        }
+    }
+    dmlops_out_define(planning, "", "LEFT_VECTOR", left_at_once);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left.is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", right_at_once);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right.is_along);
+}
+
+/* The constants of the pass that multiplies factors in order, behind the parts of sums. */
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
+    dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
+    const dmlops_plan_Groups* groups) {
+    dmlops_plan_int_8 made_1 = dmlops_plan_pixel_strides(planning, told, shader, order);
+    dmlops_plan_int_96 window = dmlops_plan_strided_words(planning, told, shader, &made_1);
+    int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
+    dmlops_plan_int_64 tap;
+    tap.count = 0;
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, order->padded);
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, places);
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, part_words));
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
+    dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
+    dmlops_plan_ContractionParams made_2 = dmlops_plan_tapped_params(planning, told, shader, made, split, &window,
+        known, groups, &tap);
+    return made_2;
+}
+
+/* The constants of a pass that reads the factors where they are. */
+DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_unordered_params(dmlops_planning* planning, const
+    dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
+    int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, &window, &left) : 0;
+    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_ContractionParams made_1 = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
+        &places, known, groups);
+    return made_1;
+}
+
+/* Pass `number`, in which each thread has an item of its own; one that adds up parts waits for them. */
+DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
+    dmlops_plan_Known* known, int64_t number, int64_t vector, int64_t items) {
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, items, 256, 1);
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
+    dmlops_plan_ContractionParams made_1 = dmlops_plan_unordered_params(planning, told, shader, found, split, known,
+        &groups);
+    dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
 }
 
 /* A dispatch. */
@@ -27970,347 +28769,6 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    (void)planning;
-    return (tensor->bits == 16) && tensor->is_float;
-}
-
-/* How a factor that is a matrix is read, of which `axis` counts that many rows or columns. */
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
-    axis, int64_t lines, int64_t depth) {
-    dmlops_plan_Halves made_1;
-    made_1.is_along = side->is_along;
-    made_1.vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
-    return made_1;
-}
-
-/* How the right factor of a convolution is read: eight pixels beside each other where the window has one place that is
-   always inside, else element by element. */
-DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
-    int is_plain = dmlops_plan_element_count(planning, &window.sizes) == 1;
-    for (int64_t d = 0; d < window.right_first.count; ++d) {
-        const int64_t first = window.right_first.items[d];
-        int64_t size = output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, d,
-            window.axes.count)], output.sizes.count)];
-        is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
-            window.right_steps.count)] == 1));
-        is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            right.sizes.count)]) && (window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]
-            == 1);
-    }
-    int64_t run = 1;
-    for (int64_t place = 0; place < window.sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window.sizes.count, 1), place);
-        if (is_plain && (right.strides.items[dmlops_item(planning, dmlops_add(behind, d), right.strides.count)] ==
-            run)) {
-            run = dmlops_multiply(run, output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning,
-                d, window.axes.count)], output.sizes.count)]);
-        }
-    }
-    int64_t whole = 1;
-    for (int64_t each_1 = 0; each_1 < window.axes.count; ++each_1) {
-        const int64_t d = window.axes.items[each_1];
-        whole = dmlops_multiply(whole, output.sizes.items[dmlops_item(planning, d, output.sizes.count)]);
-    }
-    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right.strides.items[dmlops_item(planning, 1, right.strides.count)]);
-    if (output.sizes.items[dmlops_item(planning, 0, output.sizes.count)] > 1) {
-        vector = dmlops_gcd(vector, right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
-    }
-    if (is_plain && (run == whole) && (vector == 8)) {
-        dmlops_plan_Halves made_2;
-        made_2.is_along = 0;
-        made_2.vector = 8;
-        return made_2;
-    }
-    dmlops_plan_Halves made_3;
-    made_3.is_along = 1;
-    made_3.vector = 1;
-    return made_3;
-}
-
-/* The tile that suits the matrices: as large as leaves enough of them. */
-DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found) {
-    if ((found->column_axis == -1) && dmlops_plan_is_tall(planning, found)) {
-        dmlops_plan_UnitTile made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = 32;
-        made_1.wave_rows = 64;
-        made_1.wave_columns = 32;
-        made_1.ahead = 1;
-        return made_1;
-    }
-    if (found->column_axis == -1) {
-        dmlops_plan_UnitTile made_2;
-        made_2.rows = 64;
-        made_2.columns = 128;
-        made_2.depth = 32;
-        made_2.wave_rows = 32;
-        made_2.wave_columns = 32;
-        made_2.ahead = 1;
-        return made_2;
-    }
-    if (found->rows <= 16) {
-        dmlops_plan_UnitTile made_3;
-        made_3.rows = 16;
-        made_3.columns = 64;
-        made_3.depth = 64;
-        made_3.wave_rows = 16;
-        made_3.wave_columns = 16;
-        made_3.ahead = 2;
-        return made_3;
-    }
-    if (found->rows <= 32) {
-        dmlops_plan_UnitTile made_4;
-        made_4.rows = 32;
-        made_4.columns = 64;
-        made_4.depth = 64;
-        made_4.wave_rows = 32;
-        made_4.wave_columns = 16;
-        made_4.ahead = 2;
-        return made_4;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
-        dmlops_plan_UnitTile made_5;
-        made_5.rows = 64;
-        made_5.columns = 128;
-        made_5.depth = 64;
-        made_5.wave_rows = 32;
-        made_5.wave_columns = 32;
-        made_5.ahead = 2;
-        return made_5;
-    }
-    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
-        dmlops_plan_UnitTile made_6;
-        made_6.rows = 128;
-        made_6.columns = 128;
-        made_6.depth = 32;
-        made_6.wave_rows = 64;
-        made_6.wave_columns = 32;
-        made_6.ahead = 1;
-        return made_6;
-    }
-    dmlops_plan_UnitTile made_7;
-    made_7.rows = 128;
-    made_7.columns = 256;
-    made_7.depth = 32;
-    made_7.wave_rows = 32;
-    made_7.wave_columns = 64;
-    made_7.ahead = 1;
-    return made_7;
-}
-
-/* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
-DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
-        found, 128, 128) >= 32);
-}
-
-/* How many tiles of that size there are. */
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
-        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
-}
-
-/* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
-   costs less than that. */
-DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_UnitTile* tile) {
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int is_slow = (found->column_axis == -1) || (found->rows <= 32);
-    int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
-    int64_t parts = 1;
-    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
-        int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
-            groups);
-        parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
-    }
-    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), tile->depth), 1), tile->depth);
-    dmlops_plan_Split made_1;
-    made_1.down = down;
-    made_1.across = across;
-    made_1.parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    made_1.products = products;
-    return made_1;
-}
-
-/* The words of the left factor of a convolution, put in order. */
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
-        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 4));
-}
-
-/* Threads in a group that works out a tile. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
-    (void)planning;
-    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
-        tile->wave_columns)), 32);
-}
-
-/* Whether the device has matrix units, both factors are halves, and there is enough to do. */
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted.left,
-        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
-        contracted.right, told->tensors.count)]);
-    int64_t least = (found->column_axis == -1) ? 4 : 2;
-    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large;
-}
-
-/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
-DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, found);
-    dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
-    int is_windowed = found->column_axis == -1;
-    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
-    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
-        dmlops_plan_is_divided(planning, &window));
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
-    int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
-    if (is_windowed) {
-        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
-        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
-        dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-    } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
-    }
-    dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_3);
-    dmlops_out_share(planning);
-    int64_t number = contracted.number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
-        contracted.left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Matrices factors = *found;
-    if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
-            2), dmlops_plan_in_order(planning, found));
-        first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_4;
-        made_4.is_along = 1;
-        made_4.vector = 8;
-        left = made_4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_ordered(planning, found, &output);
-        factors = made_5;
-    }
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
-    if (is_windowed) {
-        dmlops_plan_Halves made_6 = dmlops_plan_pixels_of(planning, told, shader);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_6);
-    } else {
-        dmlops_plan_Halves made_7 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
-            found->depth);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
-    }
-    if (is_windowed) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
-        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
-    }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
-        &output) : 1);
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
-        &split, &places, &known, &groups);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
-            1), whole);
-    }
-}
-
-/* The same with a left factor in order: rows of whole vectors. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tensor* output) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
-    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = 1;
-    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
-    made_1.is_along = 1;
-    made_1.vector = 1;
-    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
-    return made_2;
-}
-
-/* The macros of the pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
-    dmlops_out_define(planning, "", "NUM_THREADS", dmlops_plan_unit_threads(planning, tile));
-    dmlops_out_define(planning, "", "LEFT_VECTOR", left->vector);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left->is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", right->vector);
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right->is_along);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile->rows);
-    dmlops_out_define(planning, "", "TILE_COLUMNS", tile->columns);
-    dmlops_out_define(planning, "", "TILES_WALKED", 8);
-    dmlops_out_define(planning, "", "WAVE_ROWS", tile->wave_rows);
-    dmlops_out_define(planning, "", "WAVE_COLUMNS", tile->wave_columns);
-    dmlops_out_define(planning, "", "AHEAD", tile->ahead);
-}
-
-/* Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for the parts. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    int is_last = number == dmlops_add(contracted.number, 1);
-    int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
-        contracted.output, told->tensors.count)]) : 1;
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_divide(threads, vector), 256, 1);
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "NUM_THREADS", 256);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", vector);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
-        window, known, &groups);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_last);
-}
-
 /* The bits of an element that make it nonzero: all, of a float all but the sign. */
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
@@ -28601,10 +29059,15 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Thin matrices by a pass of their own, others by matrix units where they suit these, or else by ordinary arithmetic. */
+/* Bytes and thin matrices by passes of their own, others by matrix units where they suit these, or else by ordinary
+   arithmetic. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+    if (dmlops_plan_suits_bytes(planning, told, shader, &found)) {
+        dmlops_plan_bytes(planning, told, shader, &found);
+        return;
+    }
     dmlops_plan_Thin thin = dmlops_plan_thin_of(planning, shader, &found);
     if (dmlops_plan_is_thin(planning, told, &thin)) {
         dmlops_plan_thin(planning, told, shader, &thin);
@@ -31282,6 +31745,8 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_list list12;
     list12.count = 0;
     dmlops_tell_list(planning, &told.factors.right_less, &list12);
+    told.factors.lessens_left = 0;
+    told.factors.lessens_right = 0;
     told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list13;
     list13.count = 0;
@@ -31458,6 +31923,8 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     dmlops_list list5;
     list5.count = 0;
     dmlops_tell_list(planning, &told.factors.right_less, &list5);
+    told.factors.lessens_left = 0;
+    told.factors.lessens_right = 0;
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_products(planning, &told, &dmlops_gemm_shader);
@@ -33831,6 +34298,8 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     list4.count = 0;
     dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     dmlops_tell_list(planning, &told.factors.right_less, &list4);
+    told.factors.lessens_left = desc->AZeroPointTensor != NULL;
+    told.factors.lessens_right = desc->BZeroPointTensor != NULL;
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_shader);
 }
@@ -33919,6 +34388,8 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     list4.count = 0;
     dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     dmlops_tell_list(planning, &told.factors.right_less, &list4);
+    told.factors.lessens_left = desc->AZeroPointTensor != NULL;
+    told.factors.lessens_right = desc->BZeroPointTensor != NULL;
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_plan_products(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
 }
@@ -34017,6 +34488,8 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_list list12;
     list12.count = 0;
     dmlops_tell_list(planning, &told.factors.right_less, &list12);
+    told.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
+    told.factors.lessens_right = desc->InputZeroPointTensor != NULL;
     told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list13;
     list13.count = 0;
@@ -34191,6 +34664,8 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     dmlops_list list15;
     list15.count = 0;
     dmlops_tell_list(planning, &told.factors.right_less, &list15);
+    told.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
+    told.factors.lessens_right = desc->InputZeroPointTensor != NULL;
     told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list16;
     list16.count = 0;
@@ -36995,6 +37470,8 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     list4.count = 0;
     dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     dmlops_tell_list(planning, &told.factors.right_less, &list4);
+    told.factors.lessens_left = desc->AZeroPointTensor != NULL;
+    told.factors.lessens_right = desc->BZeroPointTensor != NULL;
     told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_to_float_shader);
 }

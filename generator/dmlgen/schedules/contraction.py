@@ -47,6 +47,16 @@ class Factor:
     less: ir.Expr | None
     less_axes: ir.Expr
 
+    @property
+    def lessens(self) -> ir.Expr:
+        """Whether `less` may be anything but 0."""
+        match self.less:
+            case None | ir.Number(value=0):
+                return ir.Number(False, ir.BOOL)
+            case ir.Conditional(test, _, ir.Number(value=0)) if is_known(test):
+                return test
+        return ir.Number(True, ir.BOOL)
+
 
 @dataclass(frozen=True)
 class Window:

@@ -26,7 +26,8 @@ from .errors import GpuUnavailable
 
 Target = Literal["spirv", "dxil"]
 
-ARGUMENTS = ("-T", "cs_6_2", "-E", "CSMain", "-enable-16bit-types", "-O3")
+PROFILES = ("cs_6_2", "cs_6_4")  # of all shaders, and of those that sum products of bytes at once
+ARGUMENTS = ("-T", PROFILES[0], "-E", "CSMain", "-enable-16bit-types", "-O3")
 TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
     # Without the KHR restriction the compiler asks for vendor extensions that other vendors' drivers refuse.
     "spirv": ("-spirv", "-fspv-target-env=vulkan1.2", "-fvk-use-dx-layout", "-fspv-extension=KHR"),
@@ -34,11 +35,19 @@ TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
 }
 
 
-_OP_MEMORY_MODEL, _OP_CAPABILITY = 14, 17
+_OP_MEMORY_MODEL, _OP_CAPABILITY, _OP_TYPE_INT = 14, 17, 21
 _HEADER = 5  # words before the first instruction
 _VULKAN_MEMORY_MODEL_CAPABILITY, _VULKAN_MEMORY_MODEL = 5345, 3
+_INT8_CAPABILITY = 39
 # By the capability that needs them.
-_FEATURES = {9: "shaderFloat16", 10: "shaderFloat64", 5345: "vulkanMemoryModel", 6022: "cooperativeMatrix"}
+_FEATURES = {
+    9: "shaderFloat16",
+    10: "shaderFloat64",
+    39: "shaderInt8",
+    5345: "vulkanMemoryModel",
+    6019: "shaderIntegerDotProduct",
+    6022: "cooperativeMatrix",
+}
 
 
 class CompileError(RuntimeError):
@@ -71,7 +80,7 @@ def compile(
     if code is None:
         code = compiler.compile(source, given)
         if target == "spirv":
-            code = with_memory_model(code)
+            code = with_bytes(with_memory_model(code))
         shader_cache.store(name, code)
     return code
 
@@ -83,7 +92,8 @@ def arguments(
     # The compiler's own validator looks at the memory model before it is right.
     unchecked = ["-Vd"] if target == "spirv" and defines.get("MATRIX_UNITS") else []
     macros = (f"-D{k}={v}" for k, v in defines.items())
-    return [*ARGUMENTS, *TARGET_ARGUMENTS[target], *unchecked, *flags, *macros]
+    profile = PROFILES[1] if defines.get("DOT_PRODUCTS") else PROFILES[0]
+    return ["-T", profile, *ARGUMENTS[2:], *TARGET_ARGUMENTS[target], *unchecked, *flags, *macros]
 
 
 def with_memory_model(code: bytes) -> bytes:
@@ -99,6 +109,23 @@ def with_memory_model(code: bytes) -> bytes:
     while words[at] & 0xFFFF != _OP_MEMORY_MODEL:  # every module has one
         at += words[at] >> 16
     words[at + 2] = _VULKAN_MEMORY_MODEL
+    return words.tobytes()
+
+
+def with_bytes(code: bytes) -> bytes:
+    """SPIR-V that declares integers of 8 bits, with those in place of integers of 16 bits.
+
+    DXC has no type of 8 bits; shaders that declare these have matrices of int16_t for them, and use that type
+    for nothing else.
+    """
+    if _INT8_CAPABILITY not in _capabilities(code):
+        return code
+    words = memoryview(bytearray(code)).cast("I")
+    at = _HEADER
+    while at < len(words):
+        if words[at] & 0xFFFF == _OP_TYPE_INT and words[at + 2] == 16:
+            words[at + 2] = 8
+        at += words[at] >> 16
     return words.tobytes()
 
 

@@ -11,7 +11,8 @@ from .plans.capabilities import NO_CAPABILITIES, Capability
 from .plans.matrix_units import WAVE
 from .vulkan_api import vk
 
-_EXTENSIONS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")  # of matrix units
+_UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
+_DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
 LARGEST_GROUP = 512  # threads, of tiles for matrix units
 GROUP_MEMORY = 32 << 10  # bytes that these have to have
 
@@ -28,7 +29,9 @@ class Detected:
 
 def detected(instance: Any, physical: Any, name: str) -> Detected:
     """What the device can do. Raises GpuUnavailable where it lacks what all shaders need."""
-    offered12 = vk.VkPhysicalDeviceVulkan12Features()
+    listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
+    dots = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures()
+    offered12 = vk.VkPhysicalDeviceVulkan12Features(pNext=dots if _DOT_PRODUCTS in listed else None)
     offered11 = vk.VkPhysicalDeviceVulkan11Features(pNext=offered12)
     offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
     vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
@@ -46,21 +49,39 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         "shaderFloat64": offered.features.shaderFloat64,
         "shaderFloat16": offered12.shaderFloat16,
     }
+    units = matrix_units(instance, physical) if offered12.vulkanMemoryModel else NO_CAPABILITIES
+    capabilities = NO_CAPABILITIES
+    if offered12.shaderFloat16:
+        capabilities |= units & Capability.MATRIX_UNITS
+    if offered12.shaderInt8:
+        capabilities |= units & Capability.BYTE_UNITS
     chain: Any = None
     extensions: tuple[str, ...] = ()
-    if offered12.shaderFloat16 and offered12.vulkanMemoryModel and has_matrix_units(instance, physical):
-        optional |= {"vulkanMemoryModel": True, "cooperativeMatrix": True}
+    if capabilities:
+        optional |= {
+            "vulkanMemoryModel": True,
+            "cooperativeMatrix": True,
+            "shaderInt8": Capability.BYTE_UNITS in capabilities,
+        }
         waves = vk.VkPhysicalDeviceSubgroupSizeControlFeatures(
             subgroupSizeControl=True, computeFullSubgroups=True
         )
         chain = vk.VkPhysicalDeviceCooperativeMatrixFeaturesKHR(cooperativeMatrix=True, pNext=waves)
-        extensions = _EXTENSIONS
+        extensions = _UNITS
+    if dots.shaderIntegerDotProduct:
+        capabilities |= Capability.DOT_PRODUCTS
+        optional |= {"shaderIntegerDotProduct": True}
+        chain = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures(shaderIntegerDotProduct=True, pNext=chain)
+        extensions = (*extensions, _DOT_PRODUCTS)
     # Bounds checks stay off.
     features = vk.VkPhysicalDeviceFeatures2(
         pNext=vk.VkPhysicalDeviceVulkan11Features(
             storageBuffer16BitAccess=True,
             pNext=vk.VkPhysicalDeviceVulkan12Features(
-                shaderFloat16=optional["shaderFloat16"], vulkanMemoryModel=bool(extensions), pNext=chain
+                shaderFloat16=optional["shaderFloat16"],
+                shaderInt8=optional.get("shaderInt8", False),
+                vulkanMemoryModel=optional.get("vulkanMemoryModel", False),
+                pNext=chain,
             ),
         ),
         features=vk.VkPhysicalDeviceFeatures(
@@ -68,14 +89,14 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         ),
     )
     present = frozenset(feature for feature, is_there in optional.items() if is_there)
-    return Detected(features, extensions, present, Capability.MATRIX_UNITS if extensions else NO_CAPABILITIES)
+    return Detected(features, extensions, present, capabilities)
 
 
-def has_matrix_units(instance: Any, physical: Any) -> bool:
-    """Whether matrices are there as the shaders have them, in waves of their size."""
+def matrix_units(instance: Any, physical: Any) -> Capability:
+    """Which matrices are there as the shaders have them, in waves of their size."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
-    if not listed.issuperset(_EXTENSIONS):
-        return False
+    if not listed.issuperset(_UNITS):
+        return NO_CAPABILITIES
     waves = vk.VkPhysicalDeviceSubgroupSizeControlFeatures()
     matrices = vk.VkPhysicalDeviceCooperativeMatrixFeaturesKHR(pNext=waves)
     features = vk.VkPhysicalDeviceFeatures2(pNext=matrices)
@@ -86,7 +107,7 @@ def has_matrix_units(instance: Any, physical: Any) -> bool:
     properties = vk.VkPhysicalDeviceProperties2(pNext=stages)
     vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
     limits, compute = properties.properties.limits, vk.VK_SHADER_STAGE_COMPUTE_BIT
-    return bool(
+    has_waves = (
         matrices.cooperativeMatrix
         and stages.cooperativeMatrixSupportedStages & compute
         and waves.subgroupSizeControl
@@ -96,16 +117,23 @@ def has_matrix_units(instance: Any, physical: Any) -> bool:
         and operations.supportedOperations & vk.VK_SUBGROUP_FEATURE_VOTE_BIT
         and limits.maxComputeWorkGroupInvocations >= LARGEST_GROUP
         and limits.maxComputeSharedMemorySize >= GROUP_MEMORY
-        and _lists_halves(instance, physical)
     )
+    return _listed(instance, physical) if has_waves else NO_CAPABILITIES
 
 
-def _lists_halves(instance: Any, physical: Any) -> bool:
-    """Whether 16x16 matrices of halves, with sums in single precision, are among those of a wave."""
+def _listed(instance: Any, physical: Any) -> Capability:
+    """Which of these are among the matrices of a wave: 16x16 ones of halves, with sums in single precision,
+    and 16x32 ones of signed bytes, with sums in integers."""
     function = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
     half, single = vk.VK_COMPONENT_TYPE_FLOAT16_KHR, vk.VK_COMPONENT_TYPE_FLOAT32_KHR
-    return any(
-        (one.MSize, one.NSize, one.KSize, one.scope) == (16, 16, 16, vk.VK_SCOPE_SUBGROUP_KHR)
-        and (one.AType, one.BType, one.CType, one.ResultType) == (half, half, single, single)
-        for one in vk.vkGetInstanceProcAddr(instance, function)(physical)
-    )
+    byte, whole = vk.VK_COMPONENT_TYPE_SINT8_KHR, vk.VK_COMPONENT_TYPE_SINT32_KHR
+    wanted = {
+        (16, 16, 16, half, half, single, single): Capability.MATRIX_UNITS,
+        (16, 16, 32, byte, byte, whole, whole): Capability.BYTE_UNITS,
+    }
+    found = NO_CAPABILITIES
+    for one in vk.vkGetInstanceProcAddr(instance, function)(physical):
+        kind = (one.MSize, one.NSize, one.KSize, one.AType, one.BType, one.CType, one.ResultType)
+        if one.scope == vk.VK_SCOPE_SUBGROUP_KHR and not one.saturatingAccumulation:
+            found |= wanted.get(kind, NO_CAPABILITIES)
+    return found

@@ -179,6 +179,8 @@ def define(e: Evaluation) -> None:
         "told.factors.right": lambda: (0, desc.OutputTensor.DimensionCount),
         "told.factors.left_less": lambda: (),
         "told.factors.right_less": lambda: (),
+        "told.factors.lessens_left": lambda: False,
+        "told.factors.lessens_right": lambda: False,
         "told.factors.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
         "told.factors.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
         "told.factors.window.groups": lambda: desc.GroupCount,

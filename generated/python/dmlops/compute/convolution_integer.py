@@ -147,6 +147,8 @@ def define(e: Evaluation) -> None:
         "told.factors.right": lambda: (0, desc.OutputTensor.DimensionCount),
         "told.factors.left_less": lambda: (1,),
         "told.factors.right_less": lambda: (),
+        "told.factors.lessens_left": lambda: (desc.FilterZeroPointTensor is not None),
+        "told.factors.lessens_right": lambda: (desc.InputZeroPointTensor is not None),
         "told.factors.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
         "told.factors.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
         "told.factors.window.groups": lambda: desc.GroupCount,

@@ -116,6 +116,8 @@ def define(e: Evaluation) -> None:
         ),
         "told.factors.left_less": lambda: (),
         "told.factors.right_less": lambda: (),
+        "told.factors.lessens_left": lambda: False,
+        "told.factors.lessens_right": lambda: False,
         "told.factors.depth": lambda: entry(
             desc.ATensor.Sizes,
             desc.ATensor.DimensionCount - (1 if desc.TransA == enums.MatrixTransform.NONE else 2),

@@ -161,6 +161,8 @@ def define(e: Evaluation) -> None:
         ),
         "told.factors.left_less": lambda: (desc.OutputTensor.DimensionCount - 2,),
         "told.factors.right_less": lambda: (desc.OutputTensor.DimensionCount - 1,),
+        "told.factors.lessens_left": lambda: (desc.AZeroPointTensor is not None),
+        "told.factors.lessens_right": lambda: (desc.BZeroPointTensor is not None),
         "told.factors.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
     }
 

@@ -65,6 +65,8 @@ class ContractedPass(FormPass):
             "factors.right": told.right.places,
             "factors.left_less": told.left.less_axes,
             "factors.right_less": told.right.less_axes,
+            "factors.lessens_left": told.left.lessens,
+            "factors.lessens_right": told.right.lessens,
             "factors.depth": told.depth,
         }
         if window is not None:

@@ -202,7 +202,8 @@ class Factors(NamedTuple):
 
     For each dimension of a factor, those of the window apart, the dimension of the output whose coordinate is
     taken, or the output's dimension count where it is the number of the product; more stands for 0. What is
-    subtracted from bytes depends on the coordinates of the output in `left_less` and `right_less`.
+    subtracted from bytes, if anything is (`lessens_left`, `lessens_right`), depends on the coordinates of the
+    output in `left_less` and `right_less`.
     """
 
     applies: bool
@@ -210,6 +211,8 @@ class Factors(NamedTuple):
     right: Sizes
     left_less: Sizes
     right_less: Sizes
+    lessens_left: bool
+    lessens_right: bool
     depth: int
     window: Window
 

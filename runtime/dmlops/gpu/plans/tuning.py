@@ -122,6 +122,15 @@ UNITS_TALL = 32  # not measured
 UNITS_SHORT = 128  # not measured
 "products of sums that are over before large tiles pay"
 
+BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
+"groups of products of bytes that keep a GPU busy"
+BYTES_PART = 256  # not measured
+"products in a part of a sum, at least"
+BYTES_MOST_PARTS = 8  # not measured
+"parts of a sum, at most"
+BYTES_DEEP = 24  # not measured
+"channels from which on a few more, of zeros, are better than vectors of four"
+
 ATTENTION_MANY_ROWS = 64  # not measured
 "rows of queries of a group, where that leaves enough groups"
 ATTENTION_MANY_DEPTH = 8  # not measured

@@ -11,11 +11,15 @@ class Capability(IntFlag):
     """Each is a bit; a device of which nothing is known has none of them."""
 
     MATRIX_UNITS = 1
+    BYTE_UNITS = 2
+    DOT_PRODUCTS = 4
 
 
 NO_CAPABILITIES = Capability(0)
 
 TEXTS = {
     Capability.MATRIX_UNITS: "Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads",
+    Capability.BYTE_UNITS: "the same of 16x16x32 signed bytes, sums in 32 bits",
+    Capability.DOT_PRODUCTS: "sums of four products of signed bytes at once: shader model 6.4",
 }
 """What a device has to have for it."""

@@ -316,8 +316,9 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
     for size in sizes:
         columns = times(columns, max(size, 1))  # 0 stands behind the last dimension
     depth = sum_of(told)
-    is_straight = has_phases(window, output) and not is_read(factors.right_less, row_axis)
-    is_straight = is_straight and (is_direct(window, left) or not is_of_bytes(told, shader))
+    is_straight = has_phases(window, output)
+    if is_of_bytes(told, shader):
+        is_straight = is_straight and not is_divided(window) and len(factors.right_less) == 0
     for axis in factors.left_less:
         is_straight = is_straight and axis == row_axis
     for d, axis in enumerate(window.axes):
@@ -352,10 +353,9 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
 
 
 def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether the left factor is put in order first: where it must be, or where there are enough products.
-    Bytes never are."""
+    """Whether the left factor is put in order first: where it must be, or where there are enough products."""
     window, left = told.factors.window, told.tensors[shader.contracted.left]
-    if found.column_axis != NONE or is_of_bytes(told, shader):
+    if found.column_axis != NONE:
         return False
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
@@ -433,14 +433,23 @@ def first_of(window: Window, tensor: Tensor) -> int:
 
 
 def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> Annotated[list[int], 96]:
+    """The constants of a window on the right factor, where that is; none where there is no window."""
+    window, right = told.factors.window, told.tensors[shader.contracted.right]
+    behind = len(right.sizes) - len(window.sizes)
+    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
+    words: Annotated[list[int], 96] = []
+    if len(window.sizes) > 0:
+        words.extend(strided_words(out, told, shader, strides))
+    return words
+
+
+def strided_words(
+    out: Planning, told: Definition, shader: DefinitionShader, strides: Sizes
+) -> Annotated[list[int], 96]:
     """The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides,
-    divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase.
-    None where there is no window."""
+    divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase."""
     window, contracted = told.factors.window, shader.contracted
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
-    words: Annotated[list[int], 96] = []
-    if len(window.sizes) == 0:
-        return words
     behind = len(right.sizes) - len(window.sizes)
     steps: Eight = []
     taps: Eight = []
@@ -452,7 +461,7 @@ def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> A
         taps.append((window.right_taps[d] - first) * periods[d] // window.right_divisors[d])
         left_steps.append((window.left_taps[d] - window.left_first[d]) * left.strides[behind + d])
     limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
-    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
+    words: Annotated[list[int], 96] = []
     lists: Annotated[list[Sizes], 16] = [
         window.sizes,
         window.right_first,
@@ -513,11 +522,11 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     out in parts. The passes of the definition where those are as good."""
     window = told.factors.window
     is_windowed = told.factors.applies and len(window.sizes) > 0
-    is_few = is_windowed and found.rows < TILE_DIRECT_ROWS and not is_divided(window)
-    if is_few and not is_of_bytes(told, shader):
+    is_whole = is_windowed and not is_of_bytes(told, shader) and not is_divided(window)
+    if is_whole and found.rows < TILE_DIRECT_ROWS:
         plan_sliding(out, told, shader)
         return
-    if is_few or not found.is_worth:
+    if is_of_bytes(told, shader) or not found.is_worth:
         plan_definition(out, told, shader)
         return
     share = share_of(found)
@@ -568,9 +577,8 @@ def define_matrices(out: Planning, told: Definition, shader: DefinitionShader, f
     out.define("WINDOW_RANK", len(window.sizes))
     out.define("WINDOW_AXIS", window.axes[0])
     out.define("WHOLE_TAPS", int(told.factors.depth % found.tile_depth == 0))
-    if not is_of_bytes(told, shader):
-        out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
-        out.define("PHASED", int(is_divided(window)))
+    out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
+    out.define("PHASED", int(is_divided(window)))
 
 
 def define_shares(out: Planning, found: Matrices, share: Share) -> None:
@@ -617,7 +625,7 @@ def dispatch_contraction(
     out.define("NUM_THREADS", in_group)
     out.define("LEFT_VECTOR", found.left.vector if is_tiled_pass else 1)
     out.define("LEFT_ALONG", int(found.left.is_along))
-    if is_tiled_pass and is_windowed and not is_of_bytes(told, shader):
+    if is_tiled_pass and is_windowed:
         out.define("ORDERED", int(is_ordered))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
     params = contraction_params(told, shader, found, first, split, window, known, groups)
@@ -635,12 +643,26 @@ def contraction_params(
     groups: Groups,
 ) -> ContractionParams:
     """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
-    contracted, factors = shader.contracted, told.factors
+    factors = told.factors
     tap: Words = []
     if len(factors.window.sizes) > 0:
-        step = tap_step(factors.window, told.tensors[contracted.left]).step
+        step = tap_step(factors.window, told.tensors[shader.contracted.left]).step
         tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
         tap.append(found.left.matrix % 2**32)
+    return tapped_params(told, shader, found, split, window, known, groups, tap)
+
+
+def tapped_params(
+    told: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    split: Split,
+    window: Annotated[list[int], 96],
+    known: Known,
+    groups: Groups,
+    tap: Words,
+) -> ContractionParams:
+    """The same; `tap` are the constants of a place of the window."""
     return ContractionParams(
         found.sizes,
         [step % 2**32 for step in found.left.steps],

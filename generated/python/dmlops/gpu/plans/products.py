@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .bytes import plan_bytes, suits_bytes
 from .contraction import matrices_of, plan_contraction
 from .definition import Definition, DefinitionShader
 from .matrix_units import plan_matrix_units, suits_units
@@ -12,9 +13,12 @@ from .thin import is_thin, plan_thin, thin_of
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """Thin matrices by a pass of their own, others by matrix units where they suit these, or else by
-    ordinary arithmetic."""
+    """Bytes and thin matrices by passes of their own, others by matrix units where they suit these, or else
+    by ordinary arithmetic."""
     found = matrices_of(told, shader)
+    if suits_bytes(told, shader, found):
+        plan_bytes(out, told, shader, found)
+        return
     thin = thin_of(shader, found)
     if is_thin(told, thin):
         plan_thin(out, told, shader, thin)

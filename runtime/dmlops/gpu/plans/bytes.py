@@ -1,0 +1,326 @@
+"""Contractions of bytes less zero points: by matrix units where a device has them, or by arithmetic.
+
+The output is seen as matrices, as other contractions see it. Tiles of the factors lie in group memory line by
+line, the bytes of a sum side by side, whatever is side by side in the tensors; a wave multiplies 16x16 blocks
+of them. All bytes count as signed there, UINT8 less 128. What is subtracted from them is accounted for in the
+end, by sums of the lines: sums of (a - x) (b - y) are those of a b, less x times those of b - y, less y times
+those of a. A convolution reads its factors from scratch, where another dispatch puts them in order, the
+channels of a pixel side by side.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .capabilities import Capability
+from .contraction import (
+    ContractionParams,
+    Matrices,
+    Side,
+    Split,
+    axis_steps,
+    contraction_params,
+    first_of,
+    is_of_bytes,
+    side_vector,
+    stored_at_once,
+    strided_words,
+    tapped_params,
+    window_words,
+)
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, space_of, tell_known
+from .loops import Words, ceil_div, check_span, element_count, grid, times
+from .matrix_units import WAVE
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, NONE, Groups, Tensor
+from .tuning import (
+    BYTES_DEEP,
+    BYTES_GROUPS,
+    BYTES_MOST_PARTS,
+    BYTES_PART,
+    SINGLE_THREADS,
+    TILE_DIRECT_ROWS,
+    TILE_FEW_ROWS,
+    TILE_WALK,
+)
+
+BYTES_DEPTH = 64  # products that tiles take at once, as the shader has it
+
+
+class ByteTile(NamedTuple):
+    """What a group works out, and 32 threads of it; so many tiles are read `ahead`."""
+
+    rows: int
+    columns: int
+    wave_rows: int
+    wave_columns: int
+    ahead: int
+
+
+class InOrder(NamedTuple):
+    """Factors under a window, in order: `vector` bytes are read at once. Each group of channels has so many
+    of them, `padded`, at each pixel; a row of the left factor takes `pitch` bytes. Items are vectors."""
+
+    vector: int
+    padded: int
+    pitch: int
+    left_items: int
+    right_items: int
+
+
+def suits_bytes(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Whether the factors are bytes, and there is enough to do."""
+    least = TILE_DIRECT_ROWS if found.column_axis == NONE else 1
+    return is_of_bytes(told, shader) and found.is_worth and found.rows >= least
+
+
+def line_vector(side: Side, axis: int, lines: int, depth: int) -> int:
+    """How many neighbours of a factor that is a matrix are read at once; `axis` counts that many lines."""
+    vector = side_vector(side, axis, lines, depth, 16)
+    return vector if vector == 16 and side.is_along else 4 if vector >= 4 else 1
+
+
+def byte_tile_for(found: Matrices, has_units: bool) -> ByteTile:
+    """The tile that suits the matrices: as large as leaves enough of them. Windows take more of them, and
+    arithmetic in which to wait for what is read."""
+    is_windowed = found.column_axis == NONE
+    ahead = 1 if is_windowed or not has_units or found.depth <= BYTES_DEPTH else 2
+    enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
+    if found.rows <= 16:
+        return ByteTile(16, 64, 16, 16, ahead)
+    if found.rows <= TILE_FEW_ROWS:
+        return ByteTile(32, 64, 16, 32, ahead)
+    if found.rows > 64 and byte_tiles(found, 128, 256) >= BYTES_GROUPS and has_units:
+        return ByteTile(128, 256, 64, 64, ahead)
+    if byte_tiles(found, 64, 128) >= enough:
+        return ByteTile(64, 128, 32, 32 if is_windowed and has_units else 64, ahead)
+    if byte_tiles(found, 64, 64) >= BYTES_GROUPS // 2:
+        return ByteTile(64, 64, 32, 32, ahead)
+    return ByteTile(16, 32, 16, 16, ahead)
+
+
+def byte_tiles(found: Matrices, rows: int, columns: int) -> int:
+    """How many tiles of that size there are."""
+    return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
+
+
+def byte_split(found: Matrices, tile: ByteTile) -> Split:
+    """How groups share the work. Sums are worked out in parts where there are few tiles."""
+    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
+    groups = times(down * across, found.count)
+    parts = 1
+    if found.columns % 4 == 0 and groups < BYTES_GROUPS:
+        parts = max(min(ceil_div(BYTES_GROUPS, groups), found.depth // BYTES_PART, BYTES_MOST_PARTS), 1)
+    products = max(ceil_div(ceil_div(found.depth, parts), BYTES_DEPTH), 1) * BYTES_DEPTH
+    return Split(down, across, max(ceil_div(found.depth, products), 1), products)
+
+
+def tile_threads(tile: ByteTile) -> int:
+    """Threads in a group that works out a tile."""
+    return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
+
+
+def order_of(told: Definition, shader: DefinitionShader, found: Matrices) -> InOrder:
+    """How factors under a window are put in order. Few channels are not worth whole vectors."""
+    window, right = told.factors.window, told.tensors[shader.contracted.right]
+    channels = told.factors.depth
+    vector = 16 if channels % 16 == 0 or channels > BYTES_DEEP else 4
+    padded = ceil_div(channels, vector) * vector
+    pitch = ceil_div(times(element_count(window.sizes), padded), 16) * 16
+    groups = max(window.groups, 1)
+    pixels = element_count(right.sizes) // right.sizes[1]
+    return InOrder(
+        vector,
+        padded,
+        pitch,
+        times(times(found.rows, groups), pitch // vector),
+        times(times(pixels, groups), padded // vector),
+    )
+
+
+def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices, order: InOrder) -> Matrices:
+    """The same, whose factors are in order."""
+    right, output = told.tensors[shader.contracted.right], told.tensors[shader.contracted.output]
+    image = order.padded * (right.sizes[1] // told.factors.depth)
+    for d, size in enumerate(right.sizes):
+        image = times(image, size) if d > 1 else image
+    return Matrices(
+        found.is_worth,
+        found.sizes,
+        found.row_axis,
+        found.column_axis,
+        found.rows,
+        found.columns,
+        found.run,
+        times(element_count(told.factors.window.sizes), order.padded),
+        found.tile_depth,
+        found.count,
+        Side(axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16),
+        Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, order.vector),
+    )
+
+
+def pixel_strides(told: Definition, shader: DefinitionShader, order: InOrder) -> Eight:
+    """Bytes from one pixel of the right factor to the next along each dimension of the window, in order."""
+    right = told.tensors[shader.contracted.right]
+    strides: Eight = []
+    for d in range(len(told.factors.window.sizes)):
+        stride = order.padded * (right.sizes[1] // told.factors.depth)
+        for later, size in enumerate(right.sizes):
+            stride = times(stride, size) if later > d + 2 else stride
+        strides.append(stride)
+    return strides
+
+
+def sums_count(tensor: Tensor, lessens: bool) -> bool:
+    """Whether something is subtracted from the bytes of a factor, as they count in tiles."""
+    return lessens or not tensor.is_signed
+
+
+def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
+    """One dispatch; one before it where factors are put in order, one after it where sums are worked out in
+    parts."""
+    contracted, window, factors = shader.contracted, told.factors.window, told.factors
+    left, right = told.tensors[contracted.left], told.tensors[contracted.right]
+    output = told.tensors[contracted.output]
+    number = contracted.number
+    is_windowed = found.column_axis == NONE
+    is_ordered = is_windowed and found.right.vector < 4
+    order = InOrder(16, 0, 0, 0, 0)
+    made = found
+    if is_ordered:
+        order = order_of(told, shader, found)
+        made = ordered_factors(told, shader, found, order)
+    at_once = stored_at_once(found, output)
+    has_units = out.has(Capability.BYTE_UNITS) and (output.bits >= 16 or at_once == 4)  # bytes by atomics
+    tile = byte_tile_for(made, has_units)
+    split = byte_split(made, tile)
+    whole = times(times(found.rows, found.columns), found.count)
+    part_words = times(whole, split.parts) if split.parts > 1 else 0
+    items = order.left_items + order.right_items
+    words = part_words + times(ceil_div(items, 4) * 4, order.vector // 4)
+    if words >= MAX_COUNT // 4:  # bytes have offsets there
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
+    out.begin()
+    for tensor in told.tensors:
+        if tensor.is_present:
+            check_span(out, tensor)
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    out.define("ROW_AXIS", found.row_axis)
+    if is_windowed:
+        out.define("WINDOW_RANK", len(window.sizes))
+        out.define("WINDOW_AXIS", window.axes[0])
+    else:
+        out.define("COLUMN_AXIS", found.column_axis)
+    out.define("LEFT_UNSIGNED", int(not left.is_signed))
+    out.define("RIGHT_UNSIGNED", int(not right.is_signed))
+    out.define("IN_PARTS", int(split.parts > 1))
+    out.write(out.scratch(max(4 * words, 16)))
+    out.share()
+
+    if is_ordered:
+        dispatch_items(out, told, shader, found, split, known, number + 2, order.vector, items)
+    out.define("PASS", number)
+    out.define("NUM_THREADS", tile_threads(tile))
+    out.define("LEFT_SUMS", int(sums_count(right, factors.lessens_right)))
+    out.define("RIGHT_SUMS", int(sums_count(left, factors.lessens_left)))
+    define_lines(out, told, made, order.vector if is_ordered else 0)
+    out.define("OUTPUT_VECTOR", at_once if split.parts == 1 else 1)
+    out.define("TILE_ROWS", tile.rows)
+    out.define("TILE_COLUMNS", tile.columns)
+    out.define("WAVE_ROWS", tile.wave_rows)
+    out.define("WAVE_COLUMNS", tile.wave_columns)
+    out.define("AHEAD", tile.ahead)
+    out.define("TILES_WALKED", TILE_WALK)
+    out.define("MATRIX_UNITS", int(has_units))
+    out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
+    threads = split.down * split.across * found.count * split.parts * tile_threads(tile)
+    groups = grid(out, threads, tile_threads(tile), 1)
+    if is_ordered:
+        out.dispatch(
+            ordered_params(out, told, shader, made, order, split, part_words, known, groups), groups, True
+        )
+    else:
+        out.dispatch(unordered_params(out, told, shader, found, split, known, groups), groups, False)
+    if split.parts > 1:
+        dispatch_items(out, told, shader, found, split, known, number + 1, 1, whole)
+
+
+def define_lines(out: Planning, told: Definition, made: Matrices, gathered: int) -> None:
+    """The macros that say how factors are read: from scratch, `gathered` bytes at once, or where they are."""
+    left, right = made.left, made.right
+    columns = made.columns
+    depth = told.factors.depth
+    left_at_once = 16
+    right_at_once = gathered
+    if made.column_axis == NONE:
+        out.define("ORDERED", int(gathered > 0))
+    if gathered == 0:
+        left_at_once = line_vector(left, made.row_axis, made.rows, depth)
+        right_at_once = 4
+        if made.column_axis != NONE:
+            right_at_once = line_vector(right, made.column_axis, columns, depth)
+    out.define("LEFT_VECTOR", left_at_once)
+    out.define("LEFT_ALONG", int(left.is_along))
+    out.define("RIGHT_VECTOR", right_at_once)
+    out.define("RIGHT_ALONG", int(right.is_along))
+
+
+def ordered_params(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    made: Matrices,
+    order: InOrder,
+    split: Split,
+    part_words: int,
+    known: Known,
+    groups: Groups,
+) -> ContractionParams:
+    """The constants of the pass that multiplies factors in order, behind the parts of sums."""
+    window = strided_words(out, told, shader, pixel_strides(told, shader, order))
+    places = element_count(told.factors.window.sizes)
+    tap: Words = [order.padded, places, 4 * part_words, 0, made.left.matrix]
+    return tapped_params(told, shader, made, split, window, known, groups, tap)
+
+
+def unordered_params(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    split: Split,
+    known: Known,
+    groups: Groups,
+) -> ContractionParams:
+    """The constants of a pass that reads the factors where they are."""
+    window, left = told.factors.window, told.tensors[shader.contracted.left]
+    first = first_of(window, left) if found.column_axis == NONE else 0
+    places = window_words(out, told, shader)
+    return contraction_params(told, shader, found, first, split, places, known, groups)
+
+
+def dispatch_items(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    split: Split,
+    known: Known,
+    number: int,
+    vector: int,
+    items: int,
+) -> None:
+    """Pass `number`, in which each thread has an item of its own; one that adds up parts waits for them."""
+    groups = grid(out, items, SINGLE_THREADS, 1)
+    out.define("PASS", number)
+    out.define("NUM_THREADS", SINGLE_THREADS)
+    out.define("LEFT_VECTOR", 1)
+    out.define("RIGHT_VECTOR", vector)
+    out.define("OUTPUT_VECTOR", 1)
+    out.dispatch(
+        unordered_params(out, told, shader, found, split, known, groups),
+        groups,
+        number == shader.contracted.number + 1,
+    )
