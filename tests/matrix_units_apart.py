@@ -1,7 +1,8 @@
 """Matrix units in ordinary arithmetic, for drivers that have none: the same shader, its matrices taken apart.
 
-A wave is 32 threads in a row. Of a left factor each thread has the row that it multiplies; right factors
-stay in group memory, where threads read them as they multiply. Each thread has eight sums of a matrix.
+A wave is 32 threads in a row. Each thread has eight sums of a matrix, and as many entries of a left factor,
+where NVIDIA's matrix units have them; four threads share two rows. Right factors stay in group memory, where
+threads read them as they multiply.
 """
 
 from __future__ import annotations
@@ -14,22 +15,24 @@ struct Referred
     uint at, layout, pitch;
 };
 
-struct LeftMatrix
-{
-    float row[16];
-};
-
 struct SumMatrix
 {
     float sums[8];
 };
 
 typedef Referred RightMatrix;
-typedef SumMatrix HalfMatrix;
+typedef SumMatrix LeftMatrix;
 groupshared uint4 tiles[TILES];
 groupshared uint votes;
 #define NON_PRIVATE 0
+#define PLACED(number) LEFT_ENTRY
 #define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
+
+uint2 PlaceOfEntry(uint number)
+{
+    const uint row = threadOfGroup % 32 / 4 + number / 4 * 8;
+    return uint2(row, threadOfGroup % 4 * 2 + number % 2 + number / 2 % 2 * 8);
+}
 
 float HalfAt(Referred matrix, uint row, uint column)
 {
@@ -48,11 +51,16 @@ SumMatrix Filled(float entry)
 
 SumMatrix MultiplyAdd(LeftMatrix left, Referred right, SumMatrix sum)
 {
-    const uint column = threadOfGroup % 2 * 8;
-    [loop]
     for (uint k = 0; k < 16; k++)
-        for (uint e = 0; e < 8; e++)
-            sum.sums[e] += left.row[k] * HalfAt(right, k, column + e);
+        for (uint half = 0; half < 2; half++)
+        {
+            const uint neighbour = (threadOfGroup & ~3) + k % 8 / 2;
+            const float own = left.sums[PLACED(k % 2 + k / 8 * 2 + half * 4)];
+            const float factor = WaveReadLaneAt(own, neighbour % WaveGetLaneCount());
+            for (uint e = 0; e < 8; e++)
+                if (e / 4 == half)
+                    sum.sums[e] += factor * HalfAt(right, k, PlaceOfEntry(e).y);
+        }
     return sum;
 }
 
@@ -66,44 +74,29 @@ LeftMatrix LoadLeft(uint at, uint layout, uint pitch, uint operands)
 {
     const Referred matrix = { at, layout, pitch };
     LeftMatrix left;
-    [loop]
-    for (uint k = 0; k < 16; k++)
-        left.row[k] = HalfAt(matrix, threadOfGroup % 32 / 2, k);
+    for (uint e = 0; e < 8; e++)
+        left.sums[PLACED(e)] = HalfAt(matrix, PlaceOfEntry(e).x, PlaceOfEntry(e).y);
     return left;
 }
 
 SumMatrix LoadSums(uint at, uint layout, uint pitch, uint operands)
 {
-    const uint row = threadOfGroup % 32 / 2, column = threadOfGroup % 2 * 8;
     SumMatrix sum;
     for (uint e = 0; e < 8; e++)
-        sum.sums[e] = asfloat(tiles[at + row * pitch + (column + e) / 4][e % 4]);
+    {
+        const uint2 place = PlaceOfEntry(e);
+        sum.sums[e] = asfloat(tiles[at + place.x * pitch + place.y / 4][place.y % 4]);
+    }
     return sum;
 }
 
 void StoreSums(uint at, SumMatrix sum, uint layout, uint pitch, uint operands)
 {
-    const uint row = threadOfGroup % 32 / 2, column = threadOfGroup % 2 * 8;
     for (uint e = 0; e < 8; e++)
     {
-        const uint2 place = layout ? uint2(column + e, row) : uint2(row, column + e);
+        const uint2 own = PlaceOfEntry(e), place = layout ? own.yx : own;
         tiles[at + place.x * pitch + place.y / 4][place.y % 4] = asuint(sum.sums[e]);
     }
-}
-
-SumMatrix Narrowed(SumMatrix sum)
-{
-    for (uint e = 0; e < 8; e++)
-        sum.sums[e] = f16tof32(f32tof16(sum.sums[e]));
-    return sum;
-}
-
-void StoreHalves(uint at, SumMatrix halves, uint layout, uint pitch, uint operands)
-{
-    const uint row = threadOfGroup % 32 / 2, column = threadOfGroup % 2;
-    for (uint e = 0; e < 4; e++)
-        tiles[at + row * pitch + column][e] =
-            f32tof16(halves.sums[e * 2]) | f32tof16(halves.sums[e * 2 + 1]) << 16;
 }
 
 float Extracted(SumMatrix sum, uint number)
@@ -115,6 +108,16 @@ SumMatrix Inserted(float entry, SumMatrix sum, uint number)
 {
     sum.sums[number] = entry;
     return sum;
+}
+
+LeftMatrix FilledLeft(float16_t entry)
+{
+    return Filled(entry);
+}
+
+LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, uint number)
+{
+    return Inserted(entry, left, number);
 }
 
 // Barriers are those of the group, so that waves must do the same.
@@ -143,14 +146,16 @@ void StoreShared(uint at, uint4 eight, uint operands)
 """
 
 
-def taken_apart(shader: str) -> str:
-    """A shader with ordinary arithmetic in place of matrix units."""
+def taken_apart(shader: str, is_alike: bool = True) -> str:
+    """A shader with ordinary arithmetic in place of matrix units; `is_alike` says whether a thread has the
+    entries of a left factor in the order in which it has those of sums."""
     size = re.search(r"groupshared uint4 tiles\[(.*?)\];\n", shader)
     assert size
     begin = shader.index("// Matrices of a wave")
     end = shader.index("\n", shader.rindex("[[vk::ext_", begin, size.start()))
     between = shader[end : size.start()]
-    instead = INSTEAD.replace("TILES", size[1])
+    entry = "(number)" if is_alike else "(7 - (number))"
+    instead = INSTEAD.replace("TILES", size[1]).replace("LEFT_ENTRY", entry)
     text = "static uint threadOfGroup;\n" + shader[:begin] + between + instead + shader[size.end() :]
     text = re.sub(r"((?:Load|Store)\w+)\(tiles\[(.*?)\], ", r"\1(\2, ", text)
     text = re.sub(r"\[\[vk::ext_(extension|capability)\(.*?\)\]\].*\n", "", text)

@@ -256,11 +256,12 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
         check(device, WINDOWS[name], FilterTensor=np.nan)
 
 
-def attends(device: Any, desc: Any, arrays: dict[str, Any]) -> np.ndarray:
-    """What attention gives by matrix units, where the device has none taken apart: near the reference, and
-    twice the same."""
+def attends(device: Any, desc: Any, arrays: dict[str, Any], is_alike: bool = True) -> np.ndarray:
+    """What attention gives by matrix units, where the device has none taken apart, `is_alike` or not: near
+    the reference, and twice the same."""
     assert any("MATRIX_UNITS" in one.defines for one in gpu.planned(desc, UNITS).dispatches)
-    text_of = shader if UNITS in device.capabilities else lambda operator: taken_apart(shader(operator))
+    has_units = UNITS in device.capabilities
+    text_of = shader if has_units else lambda operator: taken_apart(shader(operator), is_alike)
     found, again = (run_in_guard_zones(device, desc, arrays, UNITS, text_of) for _ in range(2))
     with np.errstate(all="ignore"):
         expected = reference.run(desc, arrays)
@@ -274,6 +275,11 @@ def attends(device: Any, desc: Any, arrays: dict[str, Any]) -> np.ndarray:
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention_is_that_of_the_reference(name: str, device: Any) -> None:
     attends(device, *attention(ATTENTIONS[name], "FLOAT16"))
+
+
+def test_attention_where_left_factors_are_laid_out_otherwise(device: Any) -> None:
+    for name in ("odd counts, half a block", "two blocks to a wave"):
+        attends(device, *attention(ATTENTIONS[name], "FLOAT16"), is_alike=False)
 
 
 def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:

@@ -32,9 +32,8 @@
 //   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
 //              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
-//     BLOCKS     16 queries each that a wave has, 1 or 2
-//     QUERY_SIXTEENS  elements of a query, in sixteens
-//     VALUE_SIXTEENS  columns of the values, likewise
+//     QUERY_EIGHTS  elements of a query, in eights
+//     VALUE_EIGHTS  columns of the values, likewise
 //   HALVES     1 in all passes where it is so, else 0
 //   HALVING    1 in those of them in which each thread writes eight neighbouring halves; SCRATCH_VECTOR is 4 then
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
@@ -1329,8 +1328,11 @@ int Chosen6(List at)
 #if PASS == 3
 #if MATRIX_UNITS
 static const uint KEYS = 32;  // of a tile
-static const uint ROWS = NUM_THREADS / 32 * BLOCKS * 16;
-static const float ROOM = 5;  // the greatest weight is e^5 at first, and e^10 as scores grow: halves have e^-17 to e^11
+static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
+static const uint ROWS = NUM_THREADS / 32 * 16;
+static const float ROOM = 5;  // the greatest weight is e^5 at first, and grows to MOST with scores: halves have e^-17 to e^11
+static const float MOST = 32768;
+static const float LOWEST = -3.402823466e38f;  // what no score is below, but minus infinity
 
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
 // columns, and a use
@@ -1354,13 +1356,12 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > HalfMatrix;
-[[vk::ext_instruction(115)]] HalfMatrix Narrowed(SumMatrix sums);  // OpFConvert
 [[vk::ext_instruction(4457)]] SumMatrix LoadSums([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4458)]] void StoreHalves([[vk::ext_reference]] uint4 to, HalfMatrix halves, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
 // Those entries of a matrix that a thread holds: eight, wherever they are
 [[vk::ext_instruction(81)]] float Extracted(SumMatrix sums, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
+[[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
+[[vk::ext_instruction(82)]] LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, [[vk::ext_literal]] uint number);
 
 static const uint keyEights = 2 * QUERY_SIXTEENS;  // of a row
 static const uint keyPitch = keyEights + 1;  // one more, against bank conflicts
@@ -1369,11 +1370,11 @@ static const uint valueEights = 2 * VALUE_SIXTEENS;  // of a row
 static const uint valuePitch = valueEights + 1;  // one more, against bank conflicts
 static const uint valueEach = (KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
-// Group memory: a tile of keys and one of values, and for each block of queries 16 x 16 floats, or 16 x 32 halves
-static const uint keyStart = 0, valueStart = KEYS * keyPitch, ownStart = valueStart + KEYS * valuePitch;
-static const uint ownPitch = 5;
-groupshared uint4 tiles[ownStart + ROWS * ownPitch];
-groupshared uint strangers;  // whether infinities or NaN were met among the values; zeros are in their place
+// Group memory: a tile of keys and one of values, and for each wave 16 x 16 floats. All queries pass through it first.
+// With less of it, more groups share a processor: that is worth more than a second tile, or more queries to a wave.
+static const uint valueStart = KEYS * keyPitch, ownStart = valueStart + KEYS * valuePitch;
+static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch, queriesSize = ROWS * keyPitch;
+groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
 
 struct Eight
 {
@@ -1406,6 +1407,20 @@ SumMatrix MatrixOf(Eight own)
     sums = Inserted(own.entries[6], sums, 6);
     sums = Inserted(own.entries[7], sums, 7);
     return sums;
+}
+
+LeftMatrix LeftOf(Eight own)
+{
+    LeftMatrix left = FilledLeft((float16_t)0.0f);
+    left = InsertedLeft((float16_t)own.entries[0], left, 0);
+    left = InsertedLeft((float16_t)own.entries[1], left, 1);
+    left = InsertedLeft((float16_t)own.entries[2], left, 2);
+    left = InsertedLeft((float16_t)own.entries[3], left, 3);
+    left = InsertedLeft((float16_t)own.entries[4], left, 4);
+    left = InsertedLeft((float16_t)own.entries[5], left, 5);
+    left = InsertedLeft((float16_t)own.entries[6], left, 6);
+    left = InsertedLeft((float16_t)own.entries[7], left, 7);
+    return left;
 }
 
 typedef uint4 Loaded;
@@ -1466,20 +1481,28 @@ void PutFour(uint place, float4 means)
     outputTensor[place / 4] = (OutputBuffer)means;
 #endif
 }
+
+float4 FourPut(uint place)
+{
+#if OUTPUT_IN == 0
+    return asfloat(scratch[place / 4]);
+#elif OUTPUT_IN == 13
+    return (float4)outputTensor[place / 4];
+#endif
+}
 #endif
 
-// Reads what a thread reads of the next keys, zeros outside of them
-void FetchKeys(uint thread, uint base, uint firstKey, uint keysOfHead, out uint4 next[keyEach])
+// Reads what a thread reads of the next keys: again and again the last one after it, since weights there are 0
+void FetchKeys(uint thread, uint base, uint firstKey, uint lastKey, out uint4 next[keyEach])
 {
-    const uint size = (uint)keptPresentKeySizes[0][3];
     [unroll]
     for (uint i = 0; i < keyEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const uint key = firstKey + number / keyEights, column = number % keyEights * 8;
+        const uint key = min(firstKey + number / keyEights, lastKey), eight = number % keyEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights) && key < keysOfHead && column < size)
-            next[i] = KeyAt(base + key * (uint)keyPlaces[0][3] + column);
+        if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights) && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
+            next[i] = KeyAt(base + key * (uint)keyPlaces[0][3] + eight * 8);
     }
 }
 
@@ -1490,42 +1513,33 @@ void PutKeys(uint thread, uint4 next[keyEach])
     {
         const uint number = thread + i * NUM_THREADS;
         if (KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights)
-            StoreShared(tiles[keyStart + number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
+            StoreShared(tiles[number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
     }
 }
 
-// Reads what a thread reads of the next values, zeros outside of them
-void FetchValues(uint thread, uint base, uint firstKey, uint keysOfHead, out uint4 next[valueEach])
+// Reads what a thread reads of the next values: again and again the last one after it, since weights there are 0
+void FetchValues(uint thread, uint base, uint firstKey, uint lastKey, out uint4 next[valueEach])
 {
-    const uint size = (uint)keptPresentValueSizes[0][3];
     [unroll]
     for (uint i = 0; i < valueEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const uint key = firstKey + number / valueEights, column = number % valueEights * 8;
+        const uint key = min(firstKey + number / valueEights, lastKey), eight = number % valueEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights) && key < keysOfHead && column < size)
-            next[i] = ValueAt(base + key * (uint)valuePlaces[0][3] + column);
+        if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights) && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
+            next[i] = ValueAt(base + key * (uint)valuePlaces[0][3] + eight * 8);
     }
 }
 
 void PutValues(uint thread, uint4 next[valueEach])
 {
-    uint strange = 0;
     [unroll]
     for (uint i = 0; i < valueEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        // Infinities and NaN carry into bits 15 and 31 of their words.
-        const uint4 lows = (next[i] & 0x7c00) + 0x400 & 0x8000, highs = (next[i] & 0x7c000000) + 0x4000000 & 0x80000000;
-        const uint4 met = lows | highs;
-        strange |= met[0] | met[1] | met[2] | met[3];
-        next[i] &= ~((lows >> 15) * 0xffff | (highs >> 31) * 0xffff0000);
         if (KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights)
             StoreShared(tiles[valueStart + number / valueEights * valuePitch + number % valueEights], next[i], NON_PRIVATE);
     }
-    if (strange != 0)
-        InterlockedOr(strangers, 1);
 }
 
 // A score, at batch, head, query and key
@@ -1534,9 +1548,18 @@ float Scored(List at, float total)
     return (Chosen3(total, at));
 }
 
+// How many keys of a head count at most: those from there on do not, whatever the query
+uint KeysOf(List at)
+{
+    int keys = keptPresentKeySizes[0][2];
+    keys = min(keys, ((Chosen6(at)) + key));
+    return (uint)max(keys, 0);
+}
+
+// Whether a key below that does
 bool Counts(List at)
 {
-    return ((Entry(at, 3) < ((Chosen6(at)) + key)) && ((Entry(at, 3) <= ((Chosen6(at)) + Entry(at, 2))) || (!(PAST_SEQUENCE_LENGTHS_PRESENT != 0))));
+    return ((Entry(at, 3) <= ((Chosen6(at)) + Entry(at, 2))) || (!(PAST_SEQUENCE_LENGTHS_PRESENT != 0)));
 }
 
 // e^x for x up to 0, as well as the device can: weights are relative to their sum
@@ -1545,28 +1568,142 @@ float Weight(float x)
     return exp2(x * 1.442695f);
 }
 
-// The four entries from column x on of row y of the matrix that a wave has stored
-float4 StoredFour(uint own, uint y, uint x)
+// A thread has eight entries of a matrix, four of one row and four of another. Either matrix units have them so,
+// wherever their places are, or they pass through group memory: then a thread has rows lane / 4 and 8 below, there two
+// neighbouring columns and the two 8 to the right.
+uint RowOfEntry(uint entry)
 {
-    return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
+    return entry / 4;
 }
 
-float GreatestStored(uint own, uint y)
+uint HalfOfEntry(uint entry)
 {
-    float found = asfloat(0xff800000);
+    return entry / 2 % 2;
+}
+
+uint PlaceOf(uint2 places, uint entry)
+{
+    return places[entry / 4] >> (entry % 4 * 8) & 0xff;
+}
+
+// The places of entries, 16 * row + column, four to a word. True where matrix units have those of sums so, and take
+// those of a left factor from the same places: a matrix that passes from one to the other, times the identity, is the
+// same then.
+bool PlaceEntries(uint own, uint lane, out uint2 places)
+{
+    const uint column = lane % 2 * 8, ones = lane / 2 - column;
+    uint4 eight = uint4(0, 0, 0, 0);
+    uint i;
     [unroll]
-    for (uint e = 0; e < 16; e++)
+    for (i = 0; i < 4; i++)
+        eight[i] = ones / 2 == i ? 0x3c00u << (ones % 2 * 16) : 0;
+    StoreShared(tiles[own + lane], eight, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    const RightMatrix identity = LoadRight(tiles[own], 0, 2, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    [unroll]
+    for (i = 0; i < 2; i++)
+        StoreShared(tiles[own + lane * 2 + i], asuint((float)(lane * 8 + i * 4) + float4(0, 1, 2, 3)), NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    const Eight numbers = EntriesOf(LoadSums(tiles[own], 0, 4, NON_PRIVATE));
+    const Eight passed = EntriesOf(MultiplyAdd(LeftOf(numbers), identity, Filled(0.0f)));
+    uint2 found = uint2(0, 0), usual = uint2(0, 0);
+    bool isOther = false;
+    float rows[2];
+    [unroll]
+    for (i = 0; i < 8; i++)
     {
-        const float entry = StoredFour(own, y, e)[e % 4];
-        found = entry > found ? entry : found;
+        const float row = floor(numbers.entries[i] / 16);
+        if (i % 2 == 0 && HalfOfEntry(i) == 0)
+            rows[RowOfEntry(i)] = row;
+        isOther = isOther || rows[RowOfEntry(i)] != row || passed.entries[i] != numbers.entries[i];
+        found[i / 4] |= (uint)numbers.entries[i] << (i % 4 * 8);
+        usual[i / 4] |= (lane / 4 * 16 + RowOfEntry(i) * 128 + lane % 4 * 2 + i % 2 + HalfOfEntry(i) * 8) << (i % 4 * 8);
+    }
+    const bool areDirect = !WaveActiveAnyTrue(isOther);
+    places = areDirect ? found : usual;
+    return areDirect;
+}
+
+// The entries of a thread
+Eight OwnEntries(uint own, uint lane, bool areDirect, SumMatrix sums)
+{
+    Eight found = EntriesOf(sums);
+    if (!areDirect)
+    {
+        ControlBarrier(3, 3, EXCHANGED);
+        StoreSums(tiles[own], sums, 0, ownPitch, NON_PRIVATE);
+        ControlBarrier(3, 3, EXCHANGED);
+        [unroll]
+        for (uint i = 0; i < 8; i += 2)
+        {
+            const uint place = (lane / 4 + RowOfEntry(i) * 8) * ownPitch + lane % 4 / 2 + HalfOfEntry(i) * 2;
+            const float4 four = asfloat(LoadShared(tiles[own + place], NON_PRIVATE));
+            found.entries[i] = lane % 2 ? four.z : four.x;
+            found.entries[i + 1] = lane % 2 ? four.w : four.y;
+        }
     }
     return found;
 }
 
-float SumStored(uint own, uint y)
+// The matrix of the entries that all threads have, as a left factor
+LeftMatrix LeftOfOwn(uint own, uint lane, bool areDirect, Eight entries)
 {
-    const float4 four = StoredFour(own, y, 0) + StoredFour(own, y, 4) + StoredFour(own, y, 8) + StoredFour(own, y, 12);
-    return four.x + four.y + four.z + four.w;
+    LeftMatrix left = LeftOf(entries);
+    if (!areDirect)
+    {
+        uint4 pairs;  // by row and half of a row
+        [unroll]
+        for (uint i = 0; i < 8; i += 2)
+            pairs[RowOfEntry(i) * 2 + HalfOfEntry(i)] = f32tof16(entries.entries[i]) | f32tof16(entries.entries[i + 1]) << 16;
+        ControlBarrier(3, 3, EXCHANGED);
+        StoreShared(tiles[own + lane], pairs, NON_PRIVATE);
+        ControlBarrier(3, 3, EXCHANGED);
+        uint4 eight;
+        [unroll]
+        for (uint e = 0; e < 4; e++)
+        {
+            const uint4 found = LoadShared(tiles[own + lane / 2 % 8 * 4 + e], NON_PRIVATE);
+            const uint2 row = lane < 16 ? found.xy : found.zw;
+            eight[e] = lane % 2 ? row.y : row.x;
+        }
+        ControlBarrier(3, 3, EXCHANGED);
+        StoreShared(tiles[own + lane], eight, NON_PRIVATE);
+        ControlBarrier(3, 3, EXCHANGED);
+        left = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
+    }
+    return left;
+}
+
+// What a thread has of its two rows, for each of its entries
+Eight Spread(float2 told)
+{
+    Eight found;
+    [unroll]
+    for (uint i = 0; i < 8; i++)
+        found.entries[i] = told[RowOfEntry(i)];
+    return found;
+}
+
+// Stores what threads have of their two rows: each row of a matrix gets four times what each of four threads has.
+void StoreTold(uint own, uint lane, bool areDirect, float2 told)
+{
+    ControlBarrier(3, 3, EXCHANGED);
+    if (areDirect)
+        StoreSums(tiles[own], MatrixOf(Spread(told)), 0, ownPitch, NON_PRIVATE);
+    else
+    {
+        [unroll]
+        for (uint i = 0; i < 2; i++)
+            StoreShared(tiles[own + (lane / 4 + i * 8) * ownPitch + lane % 4], asuint(told[i].xxxx), NON_PRIVATE);
+    }
+    ControlBarrier(3, 3, EXCHANGED);
+}
+
+// The four entries from column x on of row y of the matrix that a wave has stored
+float4 StoredFour(uint own, uint y, uint x)
+{
+    return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
 }
 
 // The half at a place, of the eight there
@@ -1575,170 +1712,155 @@ float HalfOf(uint4 eight, uint place)
     return f16tof32(eight[place % 8 / 2] >> (place % 2 * 16));
 }
 
-// What infinities and NaN in a column of the values add to the sum of a row, where they count. Bases are those of the
-// row, and of the first key and value.
-float StrangeSum(List at, uint queryBase, uint keyBase, uint valueBase, uint column, float shift)
+// The weighted sum of a column of the values, key by key. Bases are those of the row, and of the first key and value.
+float SumOf(List at, uint queryBase, uint keyBase, uint valueBase, uint column, float shift)
 {
-    const uint keysOfHead = (uint)keptPresentKeySizes[0][2], querySize = (uint)keptQuerySizes[0][3];
+    const uint keys = KeysOf(at);
     float sum = 0;
     [loop]
-    for (uint k = 0; k < keysOfHead; k++)
+    for (uint k = 0; k < keys; k++)
     {
-        const uint valuePlace = valueBase + k * (uint)valuePlaces[0][3] + column;
-        const float entry = HalfOf(ValueAt(valuePlace), valuePlace);
         at.entries[3] = (int)k;
-        if ((asuint(entry) & 0x7f800000) == 0x7f800000 && Counts(at))
+        if (Counts(at))
         {
             float total = 0;
             [loop]
-            for (uint e = 0; e < querySize; e++)
+            for (uint e = 0; e < QUERY_EIGHTS * 8; e++)
             {
                 const uint queryPlace = queryBase + e, keyPlace = keyBase + k * (uint)keyPlaces[0][3] + e;
                 total = mad(HalfOf(QueryAt(queryPlace), queryPlace), HalfOf(KeyAt(keyPlace), keyPlace), total);
             }
-            sum += Weight(Scored(at, total) - shift) * entry;
+            const uint valuePlace = valueBase + k * (uint)valuePlaces[0][3] + column;
+            sum += Weight(Scored(at, total) - shift) * HalfOf(ValueAt(valuePlace), valuePlace);
         }
     }
     return sum;
 }
 
-// Where the entries are that a thread has of a matrix: 16 * row + column
-void PlaceEntries(uint own, uint lane, out uint places[8])
+// The queries of a wave, through group memory from `start` on, zeros outside of them
+void LoadQueries(uint start, uint lane, uint base, uint firstRow, out LeftMatrix queries[QUERY_SIXTEENS])
 {
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
+    uint4 eights[QUERY_SIXTEENS];
+    uint d;
     [unroll]
-    for (uint n = 0; n < 2; n++)
+    for (d = 0; d < QUERY_SIXTEENS; d++)
     {
-        const uint row = n * 8 + lane / 4, column = lane % 4 * 4;
-        const float4 numbers = (float)(row * 16 + column) + float4(0, 1, 2, 3);
-        StoreShared(tiles[own + row * ownPitch + column / 4], asuint(numbers), NON_PRIVATE);
+        const uint row = firstRow + (lane + d * 32) / keyEights, eight = (lane + d * 32) % keyEights;
+        eights[d] = uint4(0, 0, 0, 0);
+        if (row < rowsOfHead && eight < QUERY_EIGHTS)
+            eights[d] = QueryAt(base + row * (uint)queryPlaces[0][3] + eight * 8);
     }
+    [unroll]
+    for (d = 0; d < QUERY_SIXTEENS; d++)
+        StoreShared(tiles[start + (lane + d * 32) / keyEights * keyPitch + (lane + d * 32) % keyEights], eights[d], NON_PRIVATE);
     ControlBarrier(3, 3, EXCHANGED);
-    const Eight numbers = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
     [unroll]
-    for (uint i = 0; i < 8; i++)
-        places[i] = (uint)numbers.entries[i];
+    for (d = 0; d < QUERY_SIXTEENS; d++)
+        queries[d] = LoadLeft(tiles[start + d * 2], 0, keyPitch, NON_PRIVATE);
 }
 
-// The queries of a wave, through its part of group memory, zeros outside of them
-void LoadQueries(uint own, uint lane, uint base, uint firstRow, out LeftMatrix queries[BLOCKS][QUERY_SIXTEENS])
+// The scores of 16 rows with the keys of a tile, from their products; minus infinity where keys do not count
+void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[KEYS / 16])
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2], querySize = (uint)keptQuerySizes[0][3];
-    [unroll]
-    for (uint b = 0; b < BLOCKS; b++)
-    {
-        [unroll]
-        for (uint d = 0; d < QUERY_SIXTEENS; d++)
-        {
-            const uint row = firstRow + b * 16 + lane / 2, column = d * 16 + lane % 2 * 8;
-            uint4 eight = uint4(0, 0, 0, 0);
-            if (row < rowsOfHead && column < querySize)
-                eight = QueryAt(base + row * (uint)queryPlaces[0][3] + column);
-            ControlBarrier(3, 3, EXCHANGED);
-            StoreShared(tiles[own + lane / 2 * ownPitch + lane % 2], eight, NON_PRIVATE);
-            ControlBarrier(3, 3, EXCHANGED);
-            queries[b][d] = LoadLeft(tiles[own], 0, ownPitch, NON_PRIVATE);
-        }
-    }
-}
-
-// The scores of 16 rows with the keys of a tile, from their products, with bits for those that do not count. `most` has
-// the greatest in the place of each entry.
-void MakeScores(List at, uint firstRow, uint firstKey, uint places[8], inout Eight scores[KEYS / 16], out Eight most, out uint absent)
-{
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
-    absent = 0;
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
-        most.entries[i] = asfloat(0xff800000);
+        at.entries[2] = (int)min(firstRow + PlaceOf(places, i) / 16, rowsOfHead - 1);
         [unroll]
         for (uint j = 0; j < KEYS / 16; j++)
         {
-            const uint key = firstKey + j * 16 + places[i] % 16;
-            at.entries[2] = (int)min(firstRow + places[i] / 16, rowsOfHead - 1);
-            at.entries[3] = (int)min(key, keysOfHead - 1);
+            const uint key = firstKey + j * 16 + PlaceOf(places, i) % 16;
+            at.entries[3] = (int)min(key, keys - 1);
             const float score = Scored(at, scores[j].entries[i]);
-            scores[j].entries[i] = score;
-            if (key >= keysOfHead || !Counts(at))
-                absent |= 1u << (j * 8 + i);
-            else
-                most.entries[i] = score > most.entries[i] ? score : most.entries[i];
+            scores[j].entries[i] = key < keys && Counts(at) ? score : asfloat(0xff800000);
         }
     }
 }
 
-// Lets the shifts of 16 rows follow their greatest scores, where weights would grow out of halves
-void FollowScores(uint own, uint places[8], Eight most, inout Eight shifts, inout Eight sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+// The same where all keys of the tile are there
+void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[KEYS / 16])
 {
-    uint i;
-    bool isGreater = false;
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [unroll]
-    for (i = 0; i < 8; i++)
-        isGreater = isGreater || most.entries[i] > shifts.entries[i] + 2 * ROOM;
-    if (!WaveActiveAnyTrue(isGreater))
-        return;
-    ControlBarrier(3, 3, EXCHANGED);
-    StoreSums(tiles[own], MatrixOf(most), 0, ownPitch, NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    Eight factors;
-    [unroll]
-    for (i = 0; i < 8; i++)
+    for (uint i = 0; i < 8; i++)
     {
-        const float shift = max(GreatestStored(own, places[i] / 16) - ROOM, shifts.entries[i]);
-        factors.entries[i] = shift == shifts.entries[i] ? 1.0f : Weight(shifts.entries[i] - shift);
-        shifts.entries[i] = shift;
-        sums.entries[i] *= factors.entries[i];
+        at.entries[2] = (int)min(firstRow + PlaceOf(places, i) / 16, rowsOfHead - 1);
+        [unroll]
+        for (uint j = 0; j < KEYS / 16; j++)
+        {
+            at.entries[3] = (int)(firstKey + j * 16 + PlaceOf(places, i) % 16);
+            const float score = Scored(at, scores[j].entries[i]);
+            scores[j].entries[i] = Counts(at) ? score : asfloat(0xff800000);
+        }
     }
-    ControlBarrier(3, 3, EXCHANGED);
+}
+
+// Weights of 16 rows, relative to the shifts of a thread's two, and their sums
+void MakeWeights(Eight scores[KEYS / 16], float2 shifts, out Eight weights[KEYS / 16], out float2 added)
+{
+    added = float2(0, 0);
+    [unroll]
+    for (uint j = 0; j < KEYS / 16; j++)
+    {
+        [unroll]
+        for (uint i = 0; i < 8; i++)
+        {
+            weights[j].entries[i] = Weight(scores[j].entries[i] - shifts[RowOfEntry(i)]);
+            added[RowOfEntry(i)] += weights[j].entries[i];
+        }
+    }
+}
+
+// Lets the shifts of 16 rows follow their greatest scores; what was added up before is multiplied anew.
+void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[KEYS / 16], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+{
+    float2 most = asfloat(uint2(0xff800000, 0xff800000));
+    uint i;
+    [unroll]
+    for (uint j = 0; j < KEYS / 16; j++)
+    {
+        [unroll]
+        for (i = 0; i < 8; i++)
+            most[RowOfEntry(i)] = scores[j].entries[i] > most[RowOfEntry(i)] ? scores[j].entries[i] : most[RowOfEntry(i)];
+    }
+    StoreTold(own, lane, areDirect, most);
+    float2 factors;
+    [unroll]
+    for (i = 0; i < 8; i += 2)
+        if (HalfOfEntry(i) == 0)
+        {
+            const uint y = PlaceOf(places, i) / 16, row = RowOfEntry(i);
+            const float4 four = max(max(StoredFour(own, y, 0), StoredFour(own, y, 4)), max(StoredFour(own, y, 8), StoredFour(own, y, 12)));
+            const float shift = max(max(max(four.x, four.y), max(four.z, four.w)) - ROOM, shifts[row]);
+            factors[row] = shift == shifts[row] ? 1.0f : Weight(shifts[row] - shift);
+            shifts[row] = shift;
+        }
+    sums *= factors;
+    Eight ofRows = Spread(factors);
+    if (!areDirect)
+    {
+        StoreTold(own, lane, areDirect, factors);
+        ofRows = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
+    }
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
     {
         Eight entries = EntriesOf(mixed[c]);
         [unroll]
         for (i = 0; i < 8; i++)
-            entries.entries[i] *= factors.entries[i];
+            entries.entries[i] *= ofRows.entries[i];
         mixed[c] = MatrixOf(entries);
     }
 }
 
-// Stores the weights of 16 rows in a wave's part of group memory, as halves, and adds them to the sums
-void StoreWeights(uint own, Eight scores[KEYS / 16], uint absent, Eight shifts, inout Eight sums)
+// Stores the means of 16 rows, of which each thread has four columns of two; 16 x 16 of them at a time pass through a
+// wave's part of group memory. True where some are no numbers.
+bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, SumMatrix mixed[VALUE_SIXTEENS])
 {
-    [unroll]
-    for (uint j = 0; j < KEYS / 16; j++)
-    {
-        Eight weights;
-        [unroll]
-        for (uint i = 0; i < 8; i++)
-        {
-            const float shift = shifts.entries[i] == asfloat(0xff800000) ? 0.0f : shifts.entries[i];
-            weights.entries[i] = (absent >> (j * 8 + i) & 1) != 0 ? 0.0f : Weight(scores[j].entries[i] - shift);
-            sums.entries[i] += weights.entries[i];
-        }
-        StoreHalves(tiles[own + j * 2], Narrowed(MatrixOf(weights)), 0, ownPitch, NON_PRIVATE);
-    }
-}
-
-// Stores the means of 16 rows. Sums, shifts, and 16 x 16 totals at a time pass through a wave's part of group memory.
-void StoreMeans(uint own, uint lane, List at, uint firstRow, uint queryBase, uint keyBase, uint valueBase, Eight shifts, Eight sums, SumMatrix mixed[VALUE_SIXTEENS])
-{
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2], valueSize = (uint)keptPresentValueSizes[0][3];
-    const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
-    const bool isStrange = strangers != 0;
-    float rowSums[2], rowShifts[2];
-    uint n;
-    ControlBarrier(3, 3, EXCHANGED);
-    StoreSums(tiles[own], MatrixOf(sums), 0, ownPitch, NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    [unroll]
-    for (n = 0; n < 2; n++)
-        rowSums[n] = SumStored(own, n * 8 + lane / 4);
-    ControlBarrier(3, 3, EXCHANGED);
-    StoreSums(tiles[own], MatrixOf(shifts), 0, ownPitch, NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    [unroll]
-    for (n = 0; n < 2; n++)
-        rowShifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
+    bool isStrange = false;
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
     {
@@ -1746,35 +1868,107 @@ void StoreMeans(uint own, uint lane, List at, uint firstRow, uint queryBase, uin
         StoreSums(tiles[own], mixed[c], 0, ownPitch, NON_PRIVATE);
         ControlBarrier(3, 3, EXCHANGED);
         [unroll]
-        for (n = 0; n < 2; n++)
+        for (uint n = 0; n < 2; n++)
         {
             const uint row = firstRow + n * 8 + lane / 4, column = c * 16 + lane % 4 * 4;
-            float4 totals = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4);
-            if (row < rowsOfHead && column < valueSize)
+            const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / rowSums[n];
+            if (row < rowsOfHead && column < VALUE_EIGHTS * 8)
             {
-                at.entries[2] = (int)row;
-                [loop]
-                for (uint e = 0; e < 4 && isStrange; e++)
-                    totals[e] += StrangeSum(at, queryBase + row * (uint)queryPlaces[0][3], keyBase, valueBase, column + e, rowShifts[n]);
-                PutFour(outputBase + row * (uint)outputPlaces[0][3] + column, totals / rowSums[n]);
+                PutFour(base + row * (uint)outputPlaces[0][3] + column, means);
+                isStrange = isStrange || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
+        }
+    }
+    return isStrange;
+}
+
+// Works out anew, key by key, those means that are no numbers: infinities and NaN among the values are nothing where
+// keys do not count.
+void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint keyBase, uint valueBase, float2 shifts, float2 rowSums)
+{
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
+    [loop]
+    for (uint n = 0; n < 2; n++)
+    {
+        const uint row = firstRow + n * 8 + lane / 4;
+        at.entries[2] = (int)row;
+        if (row >= rowsOfHead || isnan(rowSums[n]))
+            continue;
+        [loop]
+        for (uint column = lane % 4 * 4; column < VALUE_EIGHTS * 8; column += 16)
+        {
+            const uint place = outputBase + row * (uint)outputPlaces[0][3] + column;
+            float4 means = FourPut(place);
+            [loop]
+            for (uint e = 0; e < 4; e++)
+                if ((asuint(means[e]) & 0x7f800000) == 0x7f800000)
+                    means[e] = SumOf(at, queryBase + row * (uint)queryPlaces[0][3], keyBase, valueBase, column + e, shifts[n]) / rowSums[n];
+            PutFour(place, means);
         }
     }
 }
 
-// Blocks of rows of one head, with all its keys in turn. Weights are relative to e^shift, which follows the greatest
-// score of a row only when that has grown by too much; what was added up before is multiplied anew then.
+// Adds up the values of a head for the 16 rows of a wave, weighted, and the weights. These are relative to e^shift,
+// which follows the greatest score of a row only when that has grown by too much; what was added up before is
+// multiplied anew then.
+void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys, uint keyBase, uint valueBase, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+{
+    [loop]
+    for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
+    {
+        uint j;
+        ControlBarrier(2, 2, EXCHANGED);
+        PutKeys(thread, nextKeys);
+        PutValues(thread, nextValues);
+        ControlBarrier(2, 2, EXCHANGED);
+        FetchKeys(thread, keyBase, firstKey + KEYS, keys - 1, nextKeys);
+        FetchValues(thread, valueBase, firstKey + KEYS, keys - 1, nextValues);
+
+        Eight scores[KEYS / 16];
+        [unroll]
+        for (j = 0; j < KEYS / 16; j++)
+        {
+            SumMatrix products = Filled(0.0f);
+            [unroll]
+            for (uint d = 0; d < QUERY_SIXTEENS; d++)
+                products = MultiplyAdd(queries[d], LoadRight(tiles[j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE), products);
+            scores[j] = OwnEntries(own, lane, areDirect, products);
+        }
+        if (firstKey + KEYS <= keys)
+            MakeWholeScores(at, places, firstRow, firstKey, scores);
+        else
+            MakeScores(at, places, firstRow, firstKey, keys, scores);
+        Eight weights[KEYS / 16];
+        float2 added;
+        MakeWeights(scores, shifts, weights, added);
+        if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // NaN, too
+        {
+            FollowScores(own, lane, areDirect, places, scores, shifts, sums, mixed);
+            MakeWeights(scores, shifts, weights, added);
+        }
+        sums += added;
+        [unroll]
+        for (j = 0; j < KEYS / 16; j++)
+        {
+            const LeftMatrix left = LeftOfOwn(own, lane, areDirect, weights[j]);
+            [unroll]
+            for (uint c = 0; c < VALUE_SIXTEENS; c++)
+                mixed[c] = MultiplyAdd(left, LoadRight(tiles[valueStart + j * 16 * valuePitch + c * 2], 0, valuePitch, NON_PRIVATE), mixed[c]);
+        }
+    }
+}
+
+// Rows of one head, 16 to a wave, with all its keys in turn
 void Attend(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
-    const uint rowBlocks = (rowsOfHead + ROWS - 1) / ROWS;
+    const uint rowBlocks = ((uint)keptQuerySizes[0][2] + ROWS - 1) / ROWS;
     const uint head = item / rowBlocks;
     if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
         return;
-    const uint firstRow = item % rowBlocks * ROWS + wave * 16 * BLOCKS;
-    const uint own = ownStart + wave * 16 * BLOCKS * ownPitch;
+    const uint firstRow = item % rowBlocks * ROWS + wave * 16;
+    const uint own = ownStart + wave * 16 * ownPitch;
 
     List at = (List)0;
     at.length = 4;
@@ -1785,94 +1979,42 @@ void Attend(uint item, uint thread)
     const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
     const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
     const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
+    const uint keys = KeysOf(at);
     uint4 nextKeys[keyEach], nextValues[valueEach];
-    FetchKeys(thread, keyBase, 0, keysOfHead, nextKeys);
-    FetchValues(thread, valueBase, 0, keysOfHead, nextValues);
-    if (thread == 0)
-        strangers = 0;
-
-    uint places[8];
-    PlaceEntries(own, lane, places);
-    LeftMatrix queries[BLOCKS][QUERY_SIXTEENS];
-    LoadQueries(own, lane, queryBase, firstRow, queries);
-    SumMatrix mixed[BLOCKS][VALUE_SIXTEENS];
-    Eight shifts[BLOCKS], sums[BLOCKS];
-    uint b, c, d, i, j;
-    [unroll]
-    for (b = 0; b < BLOCKS; b++)
-    {
-        [unroll]
-        for (c = 0; c < VALUE_SIXTEENS; c++)
-            mixed[b][c] = Filled(0.0f);
-        [unroll]
-        for (i = 0; i < 8; i++)
-        {
-            shifts[b].entries[i] = asfloat(0xff800000);
-            sums[b].entries[i] = 0;
-        }
-    }
-
-    [loop]
-    for (uint firstKey = 0; firstKey < keysOfHead; firstKey += KEYS)
-    {
-        ControlBarrier(2, 2, EXCHANGED);
-        PutKeys(thread, nextKeys);
-        PutValues(thread, nextValues);
-        ControlBarrier(2, 2, EXCHANGED);
-        FetchKeys(thread, keyBase, firstKey + KEYS, keysOfHead, nextKeys);
-        FetchValues(thread, valueBase, firstKey + KEYS, keysOfHead, nextValues);
-
-        Eight scores[BLOCKS][KEYS / 16];
-        [unroll]
-        for (j = 0; j < KEYS / 16; j++)
-        {
-            SumMatrix products[BLOCKS];
-            [unroll]
-            for (b = 0; b < BLOCKS; b++)
-                products[b] = Filled(0.0f);
-            [unroll]
-            for (d = 0; d < QUERY_SIXTEENS; d++)
-            {
-                const RightMatrix keys = LoadRight(tiles[j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE);
-                [unroll]
-                for (b = 0; b < BLOCKS; b++)
-                    products[b] = MultiplyAdd(queries[b][d], keys, products[b]);
-            }
-            [unroll]
-            for (b = 0; b < BLOCKS; b++)
-                scores[b][j] = EntriesOf(products[b]);
-        }
-        [unroll]
-        for (b = 0; b < BLOCKS; b++)
-        {
-            Eight most;
-            uint absent;
-            MakeScores(at, firstRow + b * 16, firstKey, places, scores[b], most, absent);
-            FollowScores(own + b * 16 * ownPitch, places, most, shifts[b], sums[b], mixed[b]);
-            StoreWeights(own + b * 16 * ownPitch, scores[b], absent, shifts[b], sums[b]);
-        }
-        ControlBarrier(3, 3, EXCHANGED);
-        [unroll]
-        for (j = 0; j < KEYS / 16; j++)
-        {
-            LeftMatrix weights[BLOCKS];
-            [unroll]
-            for (b = 0; b < BLOCKS; b++)
-                weights[b] = LoadLeft(tiles[own + b * 16 * ownPitch + j * 2], 0, ownPitch, NON_PRIVATE);
-            [unroll]
-            for (c = 0; c < VALUE_SIXTEENS; c++)
-            {
-                const RightMatrix values = LoadRight(tiles[valueStart + j * 16 * valuePitch + c * 2], 0, valuePitch, NON_PRIVATE);
-                [unroll]
-                for (b = 0; b < BLOCKS; b++)
-                    mixed[b][c] = MultiplyAdd(weights[b], values, mixed[b][c]);
-            }
-        }
-    }
+    FetchKeys(thread, keyBase, 0, max(keys, 1) - 1, nextKeys);
+    FetchValues(thread, valueBase, 0, max(keys, 1) - 1, nextValues);
+    uint2 places;
+    const bool areDirect = PlaceEntries(own, lane, places);
     ControlBarrier(2, 2, EXCHANGED);
+    LeftMatrix queries[QUERY_SIXTEENS];
+    LoadQueries(wave * 16 * keyPitch, lane, queryBase, firstRow, queries);
+
+    SumMatrix mixed[VALUE_SIXTEENS];
     [unroll]
-    for (b = 0; b < BLOCKS; b++)
-        StoreMeans(own + b * 16 * ownPitch, lane, at, firstRow + b * 16, queryBase, keyBase, valueBase, shifts[b], sums[b], mixed[b]);
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+        mixed[c] = Filled(0.0f);
+    float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
+    if (areDirect)  // twice, since a test among the products would cost a tenth of the speed
+        Mix(own, lane, thread, true, places, at, firstRow, keys, keyBase, valueBase, queries, nextKeys, nextValues, shifts, sums, mixed);
+    else
+        Mix(own, lane, thread, false, places, at, firstRow, keys, keyBase, valueBase, queries, nextKeys, nextValues, shifts, sums, mixed);
+
+    uint n;
+    StoreTold(own, lane, areDirect, shifts);
+    [unroll]
+    for (n = 0; n < 2; n++)
+        shifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
+    StoreTold(own, lane, areDirect, sums);
+    [unroll]
+    for (n = 0; n < 2; n++)
+    {
+        const uint y = n * 8 + lane / 4;
+        const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4)) + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
+        sums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
+    }
+    if (StoreMeans(own, lane, firstRow, outputBase, sums, mixed))
+        StoreStrange(lane, at, firstRow, outputBase, queryBase, keyBase, valueBase, shifts, sums);
 }
 #else
 static const uint KEYS = 64;  // of a tile
@@ -1951,6 +2093,15 @@ void PutFour(uint place, float4 means)
     scratch[place / 4] = asuint(means);
 #elif OUTPUT_IN == 13
     outputTensor[place / 4] = (OutputBuffer)means;
+#endif
+}
+
+float4 FourPut(uint place)
+{
+#if OUTPUT_IN == 0
+    return asfloat(scratch[place / 4]);
+#elif OUTPUT_IN == 13
+    return (float4)outputTensor[place / 4];
 #endif
 }
 #endif
@@ -2051,9 +2202,18 @@ float Scored(List at, float total)
     return (Chosen3(total, at));
 }
 
+// How many keys of a head count at most: those from there on do not, whatever the query
+uint KeysOf(List at)
+{
+    int keys = keptPresentKeySizes[0][2];
+    keys = min(keys, ((Chosen6(at)) + key));
+    return (uint)max(keys, 0);
+}
+
+// Whether a key below that does
 bool Counts(List at)
 {
-    return ((Entry(at, 3) < ((Chosen6(at)) + key)) && ((Entry(at, 3) <= ((Chosen6(at)) + Entry(at, 2))) || (!(PAST_SEQUENCE_LENGTHS_PRESENT != 0))));
+    return ((Entry(at, 3) <= ((Chosen6(at)) + Entry(at, 2))) || (!(PAST_SEQUENCE_LENGTHS_PRESENT != 0)));
 }
 
 // e^x for x up to 0, as well as the device can: weights are relative to their sum
@@ -2066,7 +2226,7 @@ float Weight(float x)
 // are multiplied anew whenever it grows, so that a row needs to be gone through but once.
 void Attend(uint item, uint thread)
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
+    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
     const uint blocks = (rowsOfHead + ROWS - 1) / ROWS;
     const uint heads = (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1];
@@ -2080,6 +2240,7 @@ void Attend(uint item, uint thread)
     at.length = 4;
     at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
+    const uint keys = KeysOf(at);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint queryRow = (uint)queryPlaces[0][3], keyRow = (uint)keyPlaces[0][3], valueRow = (uint)valuePlaces[0][3];
@@ -2104,14 +2265,14 @@ void Attend(uint item, uint thread)
     }
 
     [loop]
-    for (uint firstKey = 0; firstKey < keysOfHead; firstKey += KEYS)
+    for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
     {
         // The products of queries and keys
         float4 scores[threadRows];
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        const uint2 bases = uint2(queryBase, keyBase + firstKey * keyRow), rest = uint2(rowsOfHead - firstRow, keysOfHead - firstKey);
+        const uint2 bases = uint2(queryBase, keyBase + firstKey * keyRow), rest = uint2(rowsOfHead - firstRow, keys - firstKey);
         Loaded nextQueries[queryEach], nextKeys[keyEach];
         FetchRows(thread, bases, rest, 0, nextQueries, nextKeys);
         [loop]
@@ -2156,9 +2317,9 @@ void Attend(uint item, uint thread)
                 {
                     const uint key = ownKey + number % 4, row = ownRow + number / 4;
                     at.entries[2] = (int)min(firstRow + row, rowsOfHead - 1);
-                    at.entries[3] = (int)min(firstKey + held + key, keysOfHead - 1);
+                    at.entries[3] = (int)min(firstKey + held + key, keys - 1);
                     weights[key * rowPitch + row / 4][row % 4] = Scored(at, weights[key * rowPitch + row / 4][row % 4]);
-                    if (!Counts(at) || firstKey + held + key >= keysOfHead)
+                    if (!Counts(at) || firstKey + held + key >= keys)
                         absent |= 1u << number;
                 }
                 [unroll]
@@ -2179,7 +2340,7 @@ void Attend(uint item, uint thread)
                 at.entries[2] = (int)(firstRow + ownRow + i);
                 at.entries[3] = (int)(firstKey + lane * 4 + j);
                 scores[i][j] = Scored(at, scores[i][j]);
-                if (!Counts(at) || firstKey + lane * 4 + j >= keysOfHead)
+                if (!Counts(at) || firstKey + lane * 4 + j >= keys)
                     absent |= 1u << (i * 4 + j);
             }
         }
@@ -2236,7 +2397,7 @@ void Attend(uint item, uint thread)
             PutValues(thread, nextValues);
             GroupMemoryBarrierWithGroupSync();
             const uint next = firstKey + key + DEPTH;
-            FetchValues(thread, valueBase + next * valueRow, key + DEPTH < KEYS ? keysOfHead - min(next, keysOfHead) : 0, firstColumn, nextValues);
+            FetchValues(thread, valueBase + next * valueRow, key + DEPTH < KEYS ? keys - min(next, keys) : 0, firstColumn, nextValues);
             if (strangers == 0)
             {
                 [unroll]

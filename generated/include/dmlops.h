@@ -25135,24 +25135,21 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
     int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].count)];
-    int64_t blocks = (dmlops_max(depth, sizes->items[dmlops_item(planning, 3, sizes->count)]) <= 64) ? 2 : 1;
-    int64_t waves = 4;
-    int64_t rows = dmlops_multiply(dmlops_multiply(waves, blocks), 16);
     int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
-        sizes->items[dmlops_item(planning, 2, sizes->count)], rows));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 16) && ((groups < 128) || (dmlops_divide(rows, 2) >=
-        sizes->items[dmlops_item(planning, 2, sizes->count)])))) {
-        waves = (blocks == 1) ? dmlops_divide(waves, 2) : waves;
-        blocks = 1;
-        rows = dmlops_multiply(dmlops_multiply(waves, blocks), 16);
+        sizes->items[dmlops_item(planning, 2, sizes->count)], 128));
+    int64_t waves = (groups >= 512) ? 8 : 4;
+    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2,
+        sizes->count)], dmlops_multiply(waves, 16)));
+    while (planning->reason == DMLOPS_REASON_NONE && ((waves > 1) && ((groups < 128) ||
+        (dmlops_multiply(dmlops_divide(waves, 2), 16) >= sizes->items[dmlops_item(planning, 2, sizes->count)])))) {
+        waves = dmlops_divide(waves, 2);
         groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
-            2, sizes->count)], rows));
+            2, sizes->count)], dmlops_multiply(waves, 16)));
     }
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
-    dmlops_out_define(planning, "", "BLOCKS", blocks);
-    dmlops_out_define(planning, "", "QUERY_SIXTEENS", dmlops_plan_ceil_div(planning, depth, 16));
-    dmlops_out_define(planning, "", "VALUE_SIXTEENS", dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
-        3, sizes->count)], 16));
+    dmlops_out_define(planning, "", "QUERY_EIGHTS", dmlops_divide(depth, 8));
+    dmlops_out_define(planning, "", "VALUE_EIGHTS", dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)],
+        8));
     dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
     dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
     dmlops_plan_AttentionGroups made_1;

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import entries_of
+from dmlgen.expr.defined import entries_of, free_locals
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
+from dmlgen.schedules.sets import AT
 from dmlgen.schedules.views import View, view_in, view_of
+from dmlgen.sugar import conjunction
 
 STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
 """What planners are told of a view: where it begins, and its steps along the entries of a coordinate."""
@@ -22,9 +25,10 @@ STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
 @dataclass(frozen=True)
 class AttentionPass(FormPass):
     """What a pass of attention reads, and as texts: the heads of a key and a value for that of a query at
-    `at`, a score made of the local `total`, and whether a key counts. `scored_by`: the tensors of the
-    description on which scores depend, or which keys count. `views`: tensors in place of `query`, `key`,
-    `value` and, as "output", `target`, which is what the pass writes; `tensors` are all, by number."""
+    `at`, a score made of the local `total`, numbers from which on no key of a head counts, and whether a key
+    below them does. `scored_by`: the tensors of the description on which scores depend, or which keys count.
+    `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which is what the pass
+    writes; `tensors` are all, by number."""
 
     target: Kept
     query: Kept
@@ -33,6 +37,7 @@ class AttentionPass(FormPass):
     key_head: str
     value_head: str
     score: str
+    ends: tuple[str, ...]
     counts: str
     scored_by: tuple[Tensor, ...]
     views: Mapping[str, View | None]
@@ -91,8 +96,10 @@ def attention_pass(
     attention = operator.form(Attention)
     if attention is None or attention.target != target:
         return None
-    counts = ir.Number(True, ir.BOOL) if attention.counts is None else attention.counts
-    loads = (part for whole in (attention.score, counts) for part in ir.walk(whole))
+    tests = _tests(attention.counts)
+    ends = [test for test in tests if _is_end(test)]
+    counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
+    loads = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
     told = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
     assert operator.defines is not None
     kept = {one.name: one for one in operator.defines.tensors}
@@ -107,11 +114,29 @@ def attention_pass(
         key_head=printer.deciding(attention.key_head),
         value_head=printer.deciding(attention.value_head),
         score=printer.value(attention.score, False),
+        ends=tuple(printer.deciding(end.right) for end in ends),
         counts=printer.deciding(counts),
         scored_by=tuple(printer.tensors[name] for name in told),
         views={**views, "output": _output(operator, target)},
         tensors=(*printer.inputs, *printer.outputs),
     )
+
+
+def _tests(counts: ir.Expr | None) -> tuple[ir.Expr, ...]:
+    """What must all hold for a key to count."""
+    if isinstance(counts, ir.Logic) and counts.op == "and":
+        return counts.operands
+    return () if counts is None else (counts,)
+
+
+def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
+    """Whether a test is that keys come before one that depends on the head alone."""
+    if not isinstance(test, ir.Compare) or (test.op, test.left) != ("<", ir.Index(AT, ir.Number(3, ir.INT))):
+        return False
+    of_head: dict[ir.Expr, ir.Expr] = {
+        ir.Index(AT, ir.Number(number, ir.INT)): ir.Number(0, ir.INT) for number in range(2)
+    }
+    return not free_locals(ir.substitute(test.right, of_head))
 
 
 def _output(operator: Operator, target: str) -> View | None:

@@ -141,10 +141,12 @@ ATTENTION_FEW_DEPTH = 16  # not measured
 "entries that are multiplied at once there"
 ATTENTION_GROUPS = 256  # not measured
 "groups that keep a GPU busy"
-ATTENTION_WAVES = 4  # NVIDIA H200: 8 at 0.91, reads of tiles apart
-"waves in a group, at most, by matrix units"
-ATTENTION_NARROW = 64  # not measured
-"elements of a query or a value: a wave has registers for two blocks of so long rows"
+ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
+"waves in a group by matrix units"
+ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
+"the same, where that leaves many groups"
+ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: more than 384, less than 1536
+"groups that are many"
 
 BLOCK_ROWS = 4  # not measured
 "elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"

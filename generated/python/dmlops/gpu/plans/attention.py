@@ -16,8 +16,9 @@ from .tuning import (
     ATTENTION_FEW_ROWS,
     ATTENTION_GROUPS,
     ATTENTION_MANY_DEPTH,
+    ATTENTION_MANY_GROUPS,
     ATTENTION_MANY_ROWS,
-    ATTENTION_NARROW,
+    ATTENTION_MOST_WAVES,
     ATTENTION_WAVES,
     UNITS_GROUPS,
 )
@@ -28,8 +29,8 @@ MAX_FOURS = 4
 
 # By matrix units
 UNIT_WAVE = 32  # threads
-UNIT_ROWS = 16  # of a block; a wave has one or two
-WIDE = 128  # elements of a query or a value, at most: a wave has registers for a block of so long rows
+UNIT_ROWS = 16  # of a wave
+WIDE = 128  # elements of a query or a value, at most: a wave has registers for so long rows
 
 
 class AttentionPass(NamedTuple):
@@ -235,19 +236,15 @@ def define_attention_units(
     """The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves
     few groups, or half of them has room for all rows. `sizes` are those of what is written."""
     heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
-    blocks = 2 if max(depth, sizes[3]) <= ATTENTION_NARROW else 1  # of a wave
-    waves = ATTENTION_WAVES
-    rows = waves * blocks * UNIT_ROWS
-    groups = times(heads, ceil_div(sizes[2], rows))
-    while rows > UNIT_ROWS and (groups < UNITS_GROUPS or rows // 2 >= sizes[2]):  # rows halve
-        waves = waves // 2 if blocks == 1 else waves
-        blocks = 1
-        rows = waves * blocks * UNIT_ROWS
-        groups = times(heads, ceil_div(sizes[2], rows))
+    groups = times(heads, ceil_div(sizes[2], ATTENTION_MOST_WAVES * UNIT_ROWS))
+    waves = ATTENTION_MOST_WAVES if groups >= ATTENTION_MANY_GROUPS else ATTENTION_WAVES
+    groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
+    while waves > 1 and (groups < UNITS_GROUPS or waves // 2 * UNIT_ROWS >= sizes[2]):  # waves halve
+        waves = waves // 2
+        groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
     out.define("MATRIX_UNITS", 1)
-    out.define("BLOCKS", blocks)
-    out.define("QUERY_SIXTEENS", ceil_div(depth, 16))
-    out.define("VALUE_SIXTEENS", ceil_div(sizes[3], 16))
+    out.define("QUERY_EIGHTS", depth // 8)
+    out.define("VALUE_EIGHTS", sizes[3] // 8)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
     return AttentionGroups(times(groups, waves * UNIT_WAVE), waves * UNIT_WAVE)
