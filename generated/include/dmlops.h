@@ -22777,6 +22777,7 @@ typedef struct dmlops_plan_AttentionViews {
     dmlops_plan_View key;
     dmlops_plan_View value;
     dmlops_plan_View output;
+    int64_t shared;
 } dmlops_plan_AttentionViews;
 
 typedef struct dmlops_plan_Sources {
@@ -22790,6 +22791,22 @@ typedef struct dmlops_plan_AttentionGroups {
     int64_t threads;
     int64_t in_group;
 } dmlops_plan_AttentionGroups;
+
+typedef struct dmlops_plan_Parts {
+    int applies;
+    int64_t vector;
+    int64_t shared;
+    int64_t rows;
+    int64_t blocks;
+    int64_t lanes;
+    int64_t each;
+    int64_t fetches;
+    int64_t value_lanes;
+    int64_t value_each;
+    int64_t value_fetches;
+    int64_t keys;
+    int64_t count;
+} dmlops_plan_Parts;
 
 typedef struct dmlops_plan_SumsPass {
     int64_t number;
@@ -23263,6 +23280,7 @@ typedef struct dmlops_plan_Way {
     int64_t led;
     int64_t halves;
     int attends;
+    dmlops_plan_Parts parts;
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
 
@@ -24177,6 +24195,7 @@ DMLOPS_CALLED void dmlops_put_TopKParams(
 }
 
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor);
+DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
@@ -24218,7 +24237,7 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
 DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, int by_units);
+    dmlops_plan_int_8_16* kept_sizes, int64_t vector);
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
@@ -24226,13 +24245,24 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning,
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each);
+    each, int64_t first_part);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_no_parts(dmlops_planning* planning);
+DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes);
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
+    dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, int joins);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int
     is_along);
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
@@ -24286,7 +24316,7 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted);
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
 DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24296,6 +24326,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, int64_t count, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Known* known, const dmlops_plan_Pass* one, int64_t count, int64_t first, const
+    dmlops_plan_AttentionGroups* threads, int waits);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -24312,7 +24348,6 @@ DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, co
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
-DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns);
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
@@ -24499,6 +24534,15 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
     (void)planning;
     return dmlops_subtract(0, dmlops_divide(dmlops_subtract(0, number), divisor));
+}
+
+/* The greatest power of 2 that is no more than either. */
+DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(2, power) <= dmlops_min(number, limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
 }
 
 /* The product of counts; COUNT_LIMIT for all that are as large. */
@@ -24884,11 +24928,10 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
     return view->tensor;
 }
 
-/* What the pass reads and writes directly: vectors of four, or of eight halves that it reads by units. */
+/* What the pass reads directly, in vectors of so many elements, and writes in vectors of four. */
 DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, int by_units) {
-    int64_t vector = by_units ? 8 : 4;
+    dmlops_plan_int_8_16* kept_sizes, int64_t vector) {
     dmlops_plan_int_8 sizes = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
         &sizes)) {
@@ -24946,12 +24989,13 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning,
     return places;
 }
 
-/* Where queries, keys, values and means are, in eight words each. Intermediate tensors begin at the words `firsts` of
-   scratch; a word has `each` entries of what is read. */
+/* Where queries, keys, values and means are, in eight words each, the fifth of means where parts of them are, in
+   vectors. Intermediate tensors begin at the words `firsts` of scratch, parts at `first_part`; a word has `each`
+   entries of what is read. */
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each) {
+    each, int64_t first_part) {
     int64_t query = attention->query;
     int64_t key = attention->key;
     int64_t value = attention->value;
@@ -24974,6 +25018,7 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning
         &kept_sizes->items[dmlops_item(planning, target, kept_sizes->count)], firsts->items[dmlops_item(planning,
         target, firsts->count)]);
     dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
+    places.items[dmlops_item(planning, -4, places.count)] = dmlops_divide(first_part, 4);
     return places;
 }
 
@@ -25013,15 +25058,20 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
     return made_1;
 }
 
+/* The macros of what is read and written directly. */
+DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
+    dmlops_out_define(planning, "", "QUERY_IN", dmlops_add(sources->query, 1));
+    dmlops_out_define(planning, "", "KEY_IN", dmlops_add(sources->key, 1));
+    dmlops_out_define(planning, "", "VALUE_IN", dmlops_add(sources->value, 1));
+    dmlops_out_define(planning, "", "OUTPUT_IN", dmlops_add(sources->output, 1));
+}
+
 /* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
    what is written. */
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources) {
-    dmlops_out_define(planning, "", "QUERY_IN", dmlops_add(sources->query, 1));
-    dmlops_out_define(planning, "", "KEY_IN", dmlops_add(sources->key, 1));
-    dmlops_out_define(planning, "", "VALUE_IN", dmlops_add(sources->value, 1));
-    dmlops_out_define(planning, "", "OUTPUT_IN", dmlops_add(sources->output, 1));
+    dmlops_plan_define_sources(planning, sources);
     if (by_units) {
         dmlops_plan_AttentionGroups made_1 = dmlops_plan_define_attention_units(planning, attention, tensors,
             kept_sizes, sizes);
@@ -25048,6 +25098,153 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_pl
     made_2.threads = dmlops_multiply(groups, 128);
     made_2.in_group = 128;
     return made_2;
+}
+
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_no_parts(dmlops_planning* planning) {
+    (void)planning;
+    dmlops_plan_Parts made_1;
+    made_1.applies = 0;
+    made_1.vector = 1;
+    made_1.shared = 1;
+    made_1.rows = 1;
+    made_1.blocks = 1;
+    made_1.lanes = 1;
+    made_1.each = 1;
+    made_1.fetches = 1;
+    made_1.value_lanes = 1;
+    made_1.value_each = 1;
+    made_1.value_fetches = 1;
+    made_1.keys = 1;
+    made_1.count = 1;
+    return made_1;
+}
+
+/* Elements in 16 bytes of the one type that all floats have; 1 where they have several. */
+DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int64_t bits = 0;
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float) {
+            if ((bits != 0) && (bits != tensor->bits)) {
+                return 1;
+            }
+            bits = tensor->bits;
+        }
+    }
+    return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
+}
+
+/* What suits few queries, with so many parts that a GPU is busy, of whole rounds of all threads. */
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes) {
+    dmlops_plan_int_8 query = kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    dmlops_plan_int_8 sizes = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+    int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
+    int64_t depth = query.items[dmlops_item(planning, 3, query.count)];
+    int64_t width = sizes.items[dmlops_item(planning, 3, sizes.count)];
+    if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0) ||
+        (dmlops_max(depth, width) > 512)) {
+        dmlops_plan_Parts made_1 = dmlops_plan_no_parts(planning);
+        return made_1;
+    }
+    if (sizes.items[dmlops_item(planning, 2, sizes.count)] > 8) {
+        dmlops_plan_Parts made_2 = dmlops_plan_no_parts(planning);
+        return made_2;
+    }
+    int64_t shared = (dmlops_modulo(sizes.items[dmlops_item(planning, 1, sizes.count)], views->shared) == 0) ?
+        views->shared : 1;
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(depth, vector), 16);
+    int64_t value_lanes = dmlops_plan_power_below(planning, dmlops_divide(width, vector), 16);
+    int64_t each = dmlops_plan_ceil_div(planning, dmlops_divide(depth, vector), lanes);
+    int64_t value_each = dmlops_plan_ceil_div(planning, dmlops_divide(width, vector), value_lanes);
+    int64_t wanted = dmlops_plan_times(planning, shared, sizes.items[dmlops_item(planning, 2, sizes.count)]);
+    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(each, value_each)), 8);
+    int64_t rows = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(wanted, most))) {
+        rows = dmlops_multiply(rows, 2);
+    }
+    int64_t blocks = dmlops_plan_ceil_div(planning, wanted, rows);
+    int64_t fetches = dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows, each)), 8),
+        1);
+    int64_t value_fetches = dmlops_min(dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, value_each), 8),
+        1), value_lanes);
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), fetches), 128);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes.items[dmlops_item(planning, 0,
+        sizes.count)], dmlops_divide(sizes.items[dmlops_item(planning, 1, sizes.count)], shared)), blocks);
+    int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
+    int64_t own = round_;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= most_keys) &&
+        (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
+        own = dmlops_multiply(own, 2);
+    }
+    dmlops_plan_Parts made_3;
+    made_3.applies = 1;
+    made_3.vector = vector;
+    made_3.shared = shared;
+    made_3.rows = rows;
+    made_3.blocks = blocks;
+    made_3.lanes = lanes;
+    made_3.each = each;
+    made_3.fetches = fetches;
+    made_3.value_lanes = value_lanes;
+    made_3.value_each = value_each;
+    made_3.value_fetches = value_fetches;
+    made_3.keys = own;
+    made_3.count = dmlops_plan_ceil_div(planning, keys, own);
+    return made_3;
+}
+
+/* Words of scratch in which groups leave what they find, where it is to be joined: a row of values for each part of a
+   query, and four more. */
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
+    dmlops_plan_int_8* sizes) {
+    if (!parts->applies || (parts->count == 1)) {
+        return 0;
+    }
+    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
+        sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2,
+        sizes->count)]);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, parts->count),
+        dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
+}
+
+/* The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes` are those of
+   what is written. */
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, int joins) {
+    dmlops_plan_define_sources(planning, sources);
+    dmlops_out_define(planning, "", "BY_PARTS", 1);
+    dmlops_out_define(planning, "", "JOINS", (int64_t)joins);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(parts->count > 1));
+    dmlops_out_define(planning, "", "VECTOR", parts->vector);
+    dmlops_out_define(planning, "", "SHARED", parts->shared);
+    dmlops_out_define(planning, "", "ROWS", parts->rows);
+    dmlops_out_define(planning, "", "LANES", parts->lanes);
+    dmlops_out_define(planning, "", "KEY_VECTORS", parts->each);
+    dmlops_out_define(planning, "", "KEY_FETCHES", parts->fetches);
+    dmlops_out_define(planning, "", "VALUE_LANES", parts->value_lanes);
+    dmlops_out_define(planning, "", "VALUE_VECTORS", parts->value_each);
+    dmlops_out_define(planning, "", "VALUE_FETCHES", parts->value_fetches);
+    dmlops_out_define(planning, "", "PART_KEYS", parts->keys);
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t groups = dmlops_plan_times(planning, heads, sizes->items[dmlops_item(planning, 2, sizes->count)]);
+    if (!joins) {
+        groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(heads, parts->shared),
+            parts->blocks), parts->count);
+    }
+    dmlops_plan_AttentionGroups made_1;
+    made_1.threads = dmlops_plan_times(planning, groups, 128);
+    made_1.in_group = 128;
+    return made_1;
 }
 
 /* The sizes of what is written at once: of a recurrence, one step. */
@@ -25630,17 +25827,21 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* plan
     return made_4;
 }
 
-/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each written by a
-   pass that writes nothing else. `wanted` are all that lead to outputs. */
+/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts reads of
+   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted) {
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
     int64_t halves = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
             dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
-            if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
-                halves = one->reads;
+            if (parts->applies) {
+                halves = (parts->vector == 8) ? one->reads : 0;
+            } else {
+                if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
+                    halves = one->reads;
+                }
             }
         }
     }
@@ -25662,27 +25863,36 @@ DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, cons
     int64_t there = dmlops_plan_present(planning, told);
     int64_t led = dmlops_plan_needed(planning, told, shader);
     dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &sources);
+    dmlops_plan_Parts made_3 = dmlops_plan_no_parts(planning);
     dmlops_plan_Pass_32 every = made_2;
     int64_t wanted = led;
-    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led);
+    dmlops_plan_Parts parts = made_3;
     int attends = (attention.number != -1) && (((led >> attention.target) & 1) == 1);
     if (attends) {
-        dmlops_plan_Sources made_3 = dmlops_plan_sources_of(planning, &attention, &told->attention, &told->tensors,
-            &told->kept_sizes, halves != 0);
-        sources = made_3;
-        dmlops_plan_Pass_32 made_4 = dmlops_plan_passes_with(planning, shader, &sources);
-        every = made_4;
+        dmlops_plan_Parts made_4 = dmlops_plan_parts_of(planning, &attention, &told->attention, &told->tensors,
+            &told->kept_sizes);
+        parts = made_4;
+    }
+    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
+    if (attends) {
+        int64_t vector = (halves != 0) ? 8 : 4;
+        dmlops_plan_Sources made_5 = dmlops_plan_sources_of(planning, &attention, &told->attention, &told->tensors,
+            &told->kept_sizes, vector);
+        sources = made_5;
+        dmlops_plan_Pass_32 made_6 = dmlops_plan_passes_with(planning, shader, &sources);
+        every = made_6;
         wanted = dmlops_plan_leading(planning, &every, there);
     }
-    dmlops_plan_Pass_32 made_5 = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
-    dmlops_plan_Way made_6;
-    made_6.passes = made_5;
-    made_6.wanted = wanted;
-    made_6.led = led;
-    made_6.halves = halves;
-    made_6.attends = attends;
-    made_6.sources = sources;
-    return made_6;
+    dmlops_plan_Pass_32 made_7 = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
+    dmlops_plan_Way made_8;
+    made_8.passes = made_7;
+    made_8.wanted = wanted;
+    made_8.led = led;
+    made_8.halves = halves;
+    made_8.attends = attends;
+    made_8.parts = parts;
+    made_8.sources = sources;
+    return made_8;
 }
 
 /* The dispatches; none where every output is absent. */
@@ -25700,8 +25910,13 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         return;
     }
     dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, way.wanted);
-    if (space.words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, space.words));
+    int64_t words = space.words;
+    if (way.attends) {
+        words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
+            &told->kept_sizes.items[dmlops_item(planning, shader->attention.target, told->kept_sizes.count)]));
+    }
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_plan_Buffer made_2 = dmlops_plan_stand_in_of(planning, told);
@@ -25714,7 +25929,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_plan_AttentionViews views = told->attention;
         dmlops_plan_int_64 firsts = space.firsts;
         dmlops_plan_int_64 made_3 = dmlops_plan_places_of(planning, &shader->attention, &views, &way.sources,
-            &told->tensors, &told->kept_sizes, &firsts, each);
+            &told->tensors, &told->kept_sizes, &firsts, each, space.words);
         dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
@@ -25723,8 +25938,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             const dmlops_plan_Pass* one = &way.passes.items[each_4];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
-            from_zeros);
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
         dmlops_out_write(planning, &made_5);
     }
     if (shader->attention.number != -1) {
@@ -25794,29 +26008,62 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         return;
     }
     int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)]) : whole;
+    if (one->number == shader->attention.number) {
+        dmlops_plan_dispatch_attention(planning, told, shader, way, known, one, count, waits);
+        return;
+    }
     int64_t threads = count;
     int64_t in_group = 64;
-    if (one->number == shader->attention.number) {
-        dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &shader->attention,
-            &told->tensors, &told->kept_sizes, &shape, way->halves != 0, &way->sources);
-        threads = attending.threads;
-        in_group = attending.in_group;
+    if ((one->writes & way->halves) != 0) {
+        dmlops_out_define(planning, "", "HALVING", 1);
+        dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+        count = dmlops_divide(count, 8);
+        threads = count;
     } else {
-        if ((one->writes & way->halves) != 0) {
-            dmlops_out_define(planning, "", "HALVING", 1);
-            dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
-            count = dmlops_divide(count, 8);
-            threads = count;
-        } else {
-            if (tile->threads > 0) {
-                dmlops_plan_define_sums(planning, tile);
-                threads = tile->all_threads;
-                in_group = tile->threads;
-            }
+        if (tile->threads > 0) {
+            dmlops_plan_define_sums(planning, tile);
+            threads = tile->all_threads;
+            in_group = tile->threads;
         }
     }
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_plan_AttentionGroups made_1;
+    made_1.threads = threads;
+    made_1.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, told, known, one, count, dmlops_multiply(step, count), &made_1, waits);
+}
+
+/* The dispatch of attention, and one that joins its parts. */
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, int64_t count, int waits) {
+    dmlops_plan_AttentionPass attention = shader->attention;
+    dmlops_plan_Tensor_16 tensors = told->tensors;
+    dmlops_plan_Sources sources = way->sources;
+    dmlops_plan_Parts parts = way->parts;
+    dmlops_plan_int_8 sizes = dmlops_plan_box_of(planning, told, one);
+    if (!parts.applies) {
+        dmlops_plan_AttentionGroups groups = dmlops_plan_define_attention(planning, &attention, &tensors,
+            &told->kept_sizes, &sizes, way->halves != 0, &sources);
+        dmlops_plan_dispatch_box(planning, told, known, one, count, 0, &groups, waits);
+        return;
+    }
+    dmlops_plan_AttentionGroups finding = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes, &sources,
+        &parts, 0);
+    dmlops_plan_dispatch_box(planning, told, known, one, count, 0, &finding, waits);
+    if (parts.count > 1) {
+        dmlops_plan_AttentionGroups joining = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes,
+            &sources, &parts, 1);
+        dmlops_plan_dispatch_box(planning, told, known, one, count, 0, &joining, 1);
+    }
+}
+
+/* A dispatch for `count` elements from the number `first` on, after the macros that it alone has. */
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Known* known, const dmlops_plan_Pass* one, int64_t count, int64_t first, const
+    dmlops_plan_AttentionGroups* threads, int waits) {
+    dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads->threads, threads->in_group, 1);
+    dmlops_out_define(planning, "", "NUM_THREADS", threads->in_group);
     dmlops_out_define(planning, "", "PASS", one->number);
     dmlops_out_define(planning, "", "RANK", shape.count);
     dmlops_plan_Loop_16 made_1;
@@ -25837,7 +26084,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     params.activations = known->activations;
     params.elements = told->elements;
     params.count = count;
-    params.first = dmlops_multiply(step, count);
+    params.first = first;
     params.groupColumns = groups.columns;
     params.scalars = known->scalars;
     dmlops_put_DefinitionParams(planning, &params);
@@ -26037,15 +26284,6 @@ DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_
     (void)planning;
     return dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
         dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), 1);
-}
-
-/* The greatest power of 2 that is no more than either. */
-DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit) {
-    int64_t power = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(2, power) <= dmlops_min(number, limit))) {
-        power = dmlops_multiply(2, power);
-    }
-    return power;
 }
 
 /* Whether a thread can hold what a block of that size needs. */
@@ -35347,6 +35585,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen6 = chosen5;
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
+    told.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list18;
     list18.count = 0;
@@ -36895,6 +37134,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen17 = chosen16;
     }
     dmlops_tell_integer(planning, &told.numbers, chosen17);
+    told.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list24;
     list24.count = 0;

@@ -434,6 +434,7 @@ def define(e: Evaluation) -> None:
             if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
             else 0
         ),
+        "told.attention.shared": lambda: quotient(desc.HeadCount, desc.HeadCount),
         "told.attention.query.tensor": lambda: (
             0 if (desc.QueryTensor is not None) else 3 if (desc.StackedQueryKeyTensor is not None) else 5
         )

@@ -32,6 +32,7 @@ class AttentionPass(FormPass):
     value: Kept
     key_head: str
     value_head: str
+    shared: ir.Expr
     score: str
     counts: str
     scored_by: tuple[Tensor, ...]
@@ -48,7 +49,7 @@ class AttentionPass(FormPass):
 
     @property
     def told(self) -> Mapping[str, ir.Expr]:
-        found: dict[str, ir.Expr] = {}
+        found: dict[str, ir.Expr] = {"attention.shared": self.shared}
         numbers = {tensor.member: number for number, tensor in enumerate(self.tensors)}
         for role, view in self.views.items():
             path = f"attention.{role}"
@@ -106,6 +107,7 @@ def attention_pass(
         value=printer.kept[attention.value],
         key_head=printer.deciding(attention.key_head),
         value_head=printer.deciding(attention.value_head),
+        shared=attention.shared,
         score=printer.value(attention.score, False),
         counts=printer.deciding(counts),
         scored_by=tuple(printer.tensors[name] for name in told),

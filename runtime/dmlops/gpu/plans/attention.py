@@ -58,12 +58,14 @@ class View(NamedTuple):
 
 
 class AttentionViews(NamedTuple):
-    """What stands for queries, keys and values, and for what is made of them."""
+    """What stands for queries, keys and values, and for what is made of them. So many heads beside each other
+    as `shared` says have the same keys and values."""
 
     query: View
     key: View
     value: View
     output: View
+    shared: int
 
 
 class Sources(NamedTuple):
@@ -167,10 +169,9 @@ def sources_of(
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
-    by_units: bool,
+    vector: int,
 ) -> Sources:
-    """What the pass reads and writes directly: vectors of four, or of eight halves that it reads by units."""
-    vector = 8 if by_units else 4
+    """What the pass reads directly, in vectors of so many elements, and writes in vectors of four."""
     sizes = kept_sizes[attention.target]
     if not is_whole(kept_sizes[attention.query], sizes):
         return no_sources()
@@ -211,15 +212,18 @@ def places_of(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     firsts: Words,
     each: int,
+    first_part: int,
 ) -> Words:
-    """Where queries, keys, values and means are, in eight words each. Intermediate tensors begin at the words
-    `firsts` of scratch; a word has `each` entries of what is read."""
+    """Where queries, keys, values and means are, in eight words each, the fifth of means where parts of them
+    are, in vectors. Intermediate tensors begin at the words `firsts` of scratch, parts at `first_part`; a
+    word has `each` entries of what is read."""
     query, key, value, target = attention.query, attention.key, attention.value, attention.target
     places: Words = []
     places.extend(place_of(views.query, sources.query, tensors, kept_sizes[query], each * firsts[query]))
     places.extend(place_of(views.key, sources.key, tensors, kept_sizes[key], each * firsts[key]))
     places.extend(place_of(views.value, sources.value, tensors, kept_sizes[value], each * firsts[value]))
     places.extend(place_of(views.output, sources.output, tensors, kept_sizes[target], firsts[target]))
+    places[-4] = first_part // 4
     return places
 
 
@@ -251,6 +255,14 @@ def define_attention_units(
     return AttentionGroups(times(groups, waves * UNIT_WAVE), waves * UNIT_WAVE)
 
 
+def define_sources(out: Planning, sources: Sources) -> None:
+    """The macros of what is read and written directly."""
+    out.define("QUERY_IN", sources.query + 1)
+    out.define("KEY_IN", sources.key + 1)
+    out.define("VALUE_IN", sources.value + 1)
+    out.define("OUTPUT_IN", sources.output + 1)
+
+
 def define_attention(
     out: Planning,
     attention: AttentionPass,
@@ -262,10 +274,7 @@ def define_attention(
 ) -> AttentionGroups:
     """The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes`
     are those of what is written."""
-    out.define("QUERY_IN", sources.query + 1)
-    out.define("KEY_IN", sources.key + 1)
-    out.define("VALUE_IN", sources.value + 1)
-    out.define("OUTPUT_IN", sources.output + 1)
+    define_sources(out, sources)
     if by_units:
         return define_attention_units(out, attention, tensors, kept_sizes, sizes)
     heads = times(sizes[0], sizes[1])

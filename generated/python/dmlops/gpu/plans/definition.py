@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .attention import (
+    AttentionGroups,
     AttentionPass,
     AttentionViews,
     Sources,
@@ -21,6 +22,7 @@ from .attention import (
     sources_of,
     takes_units,
 )
+from .attention_parts import Parts, define_parts, no_parts, parts_of, words_of
 from .loops import (
     Dimensions,
     Loop,
@@ -512,14 +514,16 @@ def shared_tile(told: Definition, shader: DefinitionShader, one: Pass) -> SumsTi
     return SumsTile(0, 0, 0, 0, 0, 0, 0, 0)
 
 
-def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int) -> int:
-    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each
-    written by a pass that writes nothing else. `wanted` are all that lead to outputs."""
+def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
+    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts
+    reads of halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs."""
     halves = 0
     for one in shader.passes:
         if one.number == shader.attention.number and one.writes & wanted != 0:
             shape = box_of(told, one)
-            if takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
+            if parts.applies:
+                halves = one.reads if parts.vector == 8 else 0
+            elif takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
                 halves = one.reads
     for one in shader.passes:
         if one.writes & halves != 0 and one.writes & halves != one.writes:
@@ -529,14 +533,15 @@ def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wante
 
 class Way(NamedTuple):
     """How outputs come about: the passes, the intermediate tensors that they write, as bits, those that lead
-    to outputs by any passes (`led`), those kept as halves, and what attention, if it takes part (`attends`),
-    reads and writes of the description."""
+    to outputs by any passes (`led`), those kept as halves, and how attention, if it takes part (`attends`),
+    goes about its keys, and what it reads and writes of the description."""
 
     passes: Passes
     wanted: int
     led: int
     halves: int
     attends: bool
+    parts: Parts
     sources: Sources
 
 
@@ -544,14 +549,17 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     """The passes that lead to outputs: attention without copies, sums by groups, where these suit."""
     attention, sources = shader.attention, no_sources()
     there, led = present(told), needed(told, shader)
-    every, wanted = passes_with(shader, sources), led
-    halves = kept_halves(out, told, shader, led)
+    every, wanted, parts = passes_with(shader, sources), led, no_parts()
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
-        sources = sources_of(attention, told.attention, told.tensors, told.kept_sizes, halves != 0)
+        parts = parts_of(attention, told.attention, told.tensors, told.kept_sizes)
+    halves = kept_halves(out, told, shader, led, parts)
+    if attends:
+        vector = 8 if halves != 0 else 4
+        sources = sources_of(attention, told.attention, told.tensors, told.kept_sizes, vector)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
-    return Way(with_sums(told, shader, every, wanted), wanted, led, halves, attends, sources)
+    return Way(with_sums(told, shader, every, wanted), wanted, led, halves, attends, parts, sources)
 
 
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
@@ -564,8 +572,11 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     if len(way.passes) == 0:
         return
     space = space_of(told, shader, way.wanted)
-    if space.words >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * space.words)
+    words = space.words
+    if way.attends:
+        words += words_of(way.parts, told.kept_sizes[shader.attention.target])
+    if words >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
     known = tell_known(out, told, shader, way.led, space, stand_in_of(told))
     lists: Lists = []
@@ -574,11 +585,20 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         each = 1 if way.halves == 0 else 2
         views, firsts = told.attention, space.firsts
         lists.extend(
-            places_of(shader.attention, views, way.sources, told.tensors, told.kept_sizes, firsts, each)
+            places_of(
+                shader.attention,
+                views,
+                way.sources,
+                told.tensors,
+                told.kept_sizes,
+                firsts,
+                each,
+                space.words,
+            )
         )
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in way.passes)
-        out.write(out.scratch(max(4 * space.words, 8), from_zeros))
+        out.write(out.scratch(max(4 * words, 8), from_zeros))
     if shader.attention.number != NONE:
         out.define("HALVES", int(way.halves != 0))
     out.share()
@@ -630,13 +650,11 @@ def dispatch_defined(
     if whole >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
     count = whole // shape[0] if one.is_along else whole
-    threads, in_group = count, DEFINITION_THREADS
     if one.number == shader.attention.number:
-        attending = define_attention(
-            out, shader.attention, told.tensors, told.kept_sizes, shape, way.halves != 0, way.sources
-        )
-        threads, in_group = attending.threads, attending.in_group
-    elif one.writes & way.halves != 0:
+        dispatch_attention(out, told, shader, way, known, one, count, waits)
+        return
+    threads, in_group = count, DEFINITION_THREADS
+    if one.writes & way.halves != 0:
         out.define("HALVING", 1)
         out.define("SCRATCH_VECTOR", 4)
         count = count // 8
@@ -644,8 +662,47 @@ def dispatch_defined(
     elif tile.threads > 0:
         define_sums(out, tile)
         threads, in_group = tile.all_threads, tile.threads
-    groups = grid(out, threads, in_group, 1)
-    out.define("NUM_THREADS", in_group)
+    dispatch_box(out, told, known, one, count, step * count, AttentionGroups(threads, in_group), waits)
+
+
+def dispatch_attention(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    way: Way,
+    known: Known,
+    one: Pass,
+    count: int,
+    waits: bool,
+) -> None:
+    """The dispatch of attention, and one that joins its parts."""
+    attention, tensors, sources, parts = shader.attention, told.tensors, way.sources, way.parts
+    sizes = box_of(told, one)
+    if not parts.applies:
+        groups = define_attention(out, attention, tensors, told.kept_sizes, sizes, way.halves != 0, sources)
+        dispatch_box(out, told, known, one, count, 0, groups, waits)
+        return
+    finding = define_parts(out, attention, tensors, sizes, sources, parts, False)
+    dispatch_box(out, told, known, one, count, 0, finding, waits)
+    if parts.count > 1:
+        joining = define_parts(out, attention, tensors, sizes, sources, parts, True)
+        dispatch_box(out, told, known, one, count, 0, joining, True)
+
+
+def dispatch_box(
+    out: Planning,
+    told: Definition,
+    known: Known,
+    one: Pass,
+    count: int,
+    first: int,
+    threads: AttentionGroups,
+    waits: bool,
+) -> None:
+    """A dispatch for `count` elements from the number `first` on, after the macros that it alone has."""
+    shape = box_of(told, one)
+    groups = grid(out, threads.threads, threads.in_group, 1)
+    out.define("NUM_THREADS", threads.in_group)
     out.define("PASS", one.number)
     out.define("RANK", len(shape))
     params = DefinitionParams(
@@ -654,7 +711,7 @@ def dispatch_defined(
         known.activations,
         told.elements,
         count,
-        step * count,
+        first,
         groups.columns,
         known.scalars,
     )

@@ -132,6 +132,15 @@ ATTENTION_WAVES = 4  # NVIDIA H200: 8 at 0.91, reads of tiles apart
 ATTENTION_NARROW = 64  # not measured
 "elements of a query or a value: a wave has registers for two blocks of so long rows"
 
+PARTS_MOST_QUERIES = 8  # not measured
+"queries up to which keys and values are read once for all heads that share them, in parts"
+PARTS_THREADS = 128  # not measured
+"threads in a group there"
+PARTS_GROUPS = 1024  # not measured
+"groups that keep the memory of a GPU busy"
+PARTS_KEYS = 512  # not measured
+"keys of a part, at most"
+
 BLOCK_ROWS = 4  # not measured
 "elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"
 BLOCK_COLUMNS = 4  # not measured
