@@ -135,3 +135,91 @@ def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
             desc, _ = attention(sizes, kind)
             for capabilities in (NO_CAPABILITIES, UNITS):
                 assert library.plan(desc, capabilities) == expected(desc, capabilities)
+
+
+def decoding(
+    kind: str, sizes: tuple[int, ...], given: tuple[str, ...], strides: dict[str, tuple[int, ...]] | None = None
+) -> tuple[Any, dict[str, np.ndarray]]:
+    """Batches, new tokens, keys of earlier calls, heads, heads of keys, and elements of a key and of a value;
+    `given` are optional tensors."""
+    batches, tokens, past, heads, groups, depth, width = sizes
+    whole = past + tokens * ("KeyTensor" in given)
+    shapes = {
+        "QueryTensor": (batches, tokens, heads * depth),
+        "KeyTensor": (batches, tokens, groups * depth),
+        "ValueTensor": (batches, tokens, groups * width),
+        "BiasTensor": (heads * depth + groups * (depth + width),),
+        "PastKeyTensor": (batches, groups, past, depth),
+        "PastValueTensor": (batches, groups, past, width),
+        "RelativePositionBiasTensor": (batches, heads, tokens, whole),
+        "OutputTensor": (batches, tokens, heads * width),
+        "OutputPresentKeyTensor": (batches, groups, whole, depth),
+        "OutputPresentValueTensor": (batches, groups, whole, width),
+    }
+    names = {"QueryTensor", "PastKeyTensor", "PastValueTensor", "OutputTensor", *given}
+    if "KeyTensor" in given:
+        names.add("ValueTensor")
+    tensors = {
+        name: TensorDesc(kind, shape, **({"Strides": strides[name]} if strides and name in strides else {}))
+        for name, shape in shapes.items()
+        if name in names
+    }
+    desc = dmlops.MultiheadAttention1(
+        **tensors, Scale=0.3, MaskFilterValue=-1e4, QueryHeadCount=heads, KeyValueHeadCount=groups, MaskType="NONE"
+    )
+    assert desc.validate("6.4") == []
+    rng = np.random.default_rng(8)
+    arrays = {
+        name: rng.normal(0, 1, one.Sizes).astype(kind.lower())
+        for name, one in tensors.items()
+        if not name.startswith("Output")
+    }
+    return desc, arrays
+
+
+PRESENT = ("OutputPresentKeyTensor", "OutputPresentValueTensor")
+DECODING = {  # with the dispatches that it takes
+    "past and new keys": ((2, 1, 140, 3, 3, 64, 32), ("KeyTensor",), 2),
+    "past keys alone": ((1, 2, 140, 2, 2, 8, 16), (), 1),
+    "some new keys": ((2, 3, 126, 2, 2, 16, 8), ("KeyTensor", "RelativePositionBiasTensor"), 2),
+    "shared by heads": ((2, 2, 200, 8, 2, 16, 16), ("KeyTensor",), 2),
+    "present keys": ((2, 3, 140, 2, 2, 16, 8), ("KeyTensor", *PRESENT), 2),
+    "present keys, shared by many heads": ((1, 2, 40, 24, 2, 16, 8), ("KeyTensor", *PRESENT), 1),
+    "a present key": ((1, 2, 140, 2, 2, 16, 8), ("KeyTensor", PRESENT[0]), 1),
+    "a bias": ((2, 2, 140, 4, 2, 16, 8), ("KeyTensor", "BiasTensor"), 5),
+    "a bias, present keys": ((1, 1, 140, 2, 2, 64, 64), ("KeyTensor", "BiasTensor", *PRESENT), 5),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", DECODING)
+def test_keys_of_earlier_calls_are_not_copied(name: str, kind: str, device: Any) -> None:
+    sizes, given, dispatches = DECODING[name]
+    desc, arrays = decoding(kind, sizes, given)
+    assert by_parts(desc) and len(gpu.planned(desc).dispatches) == dispatches
+    check(device, desc, arrays)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "stride"),
+    [
+        ("PastKeyTensor", (2 * 131 * 16, 131 * 16, 16, 1)),
+        ("PastValueTensor", (2 * 140 * 17, 140 * 17, 17, 1)),
+        ("KeyTensor", (99, 33, 1)),
+        (PRESENT[0], (2 * 142 * 24, 142 * 24, 24, 1)),
+        (PRESENT[1], (2 * 142 * 17, 142 * 17, 17, 1)),
+    ],
+)
+def test_keys_with_gaps(name: str, stride: tuple[int, ...], kind: str, device: Any) -> None:
+    desc, arrays = decoding(kind, (2, 2, 130, 2, 2, 16, 16), ("KeyTensor", *PRESENT), {name: stride})
+    check(device, desc, arrays)
+
+
+def test_plans_of_decoding_in_c_are_the_same(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    for sizes, given, _ in DECODING.values():
+        for kind in KINDS:
+            desc, _ = decoding(kind, sizes, given)
+            for capabilities in (NO_CAPABILITIES, UNITS):
+                assert library.plan(desc, capabilities) == expected(desc, capabilities)

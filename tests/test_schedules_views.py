@@ -110,7 +110,7 @@ CASES = {  # with the passes that are left of five, or of seven with present key
     ),
     "with a bias": (attention({**SEPARATE, "BiasTensor": (HEADS * (2 * DEPTH + WIDTH),)}), 4),
     "with past keys": (attention({**SEPARATE, **OLD}), 3),
-    "with past keys alone": (attention({"QueryTensor": QUERY, **OLD}), 3),
+    "with past keys alone": (attention({"QueryTensor": QUERY, **OLD}), 1),
     "with present keys": (attention({**SEPARATE, **PRESENT}), 5),
     "with a mask": (
         attention(

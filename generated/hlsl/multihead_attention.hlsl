@@ -27,6 +27,10 @@
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
 //   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
 //   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
+//   KEY_BEFORE_IN first keys: 0 none, 10 PastKeyTensor
+//   KEY_STORED_IN all keys, as well: 0 none, 13 OutputPresentKeyTensor
+//   VALUE_BEFORE_IN first values: 0 none, 11 PastValueTensor
+//   VALUE_STORED_IN all values, as well: 0 none, 14 OutputPresentValueTensor
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
 //              Where these are. Rows of a tensor are whole vectors: 4 elements, 8 that are read with MATRIX_UNITS,
 //              or 16 bytes that are read with BY_PARTS.
@@ -112,6 +116,26 @@ typedef VECTOR_READ(VALUE_STORED) ValueBuffer;
 #else
 typedef VALUE_STORED ValueBuffer;
 #endif
+#if KEY_BEFORE_IN == 10
+typedef VECTOR_READ(PAST_KEY_STORED) PastKeyBuffer;
+#else
+typedef PAST_KEY_STORED PastKeyBuffer;
+#endif
+#if KEY_STORED_IN == 13
+typedef VECTOR_READ(OUTPUT_PRESENT_KEY_STORED) OutputPresentKeyBuffer;
+#else
+typedef OUTPUT_PRESENT_KEY_STORED OutputPresentKeyBuffer;
+#endif
+#if VALUE_BEFORE_IN == 11
+typedef VECTOR_READ(PAST_VALUE_STORED) PastValueBuffer;
+#else
+typedef PAST_VALUE_STORED PastValueBuffer;
+#endif
+#if VALUE_STORED_IN == 14
+typedef VECTOR_READ(OUTPUT_PRESENT_VALUE_STORED) OutputPresentValueBuffer;
+#else
+typedef OUTPUT_PRESENT_VALUE_STORED OutputPresentValueBuffer;
+#endif
 #if OUTPUT_IN == 12
 typedef vector<OUTPUT_STORED, 4> OutputBuffer;
 #else
@@ -127,11 +151,11 @@ typedef OUTPUT_STORED OutputBuffer;
 [[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
 [[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
-[[vk::binding(9, 0)]] StructuredBuffer<PAST_KEY_STORED> pastKeyTensor : register(t9);
-[[vk::binding(10, 0)]] StructuredBuffer<PAST_VALUE_STORED> pastValueTensor : register(t10);
+[[vk::binding(9, 0)]] StructuredBuffer<PastKeyBuffer> pastKeyTensor : register(t9);
+[[vk::binding(10, 0)]] StructuredBuffer<PastValueBuffer> pastValueTensor : register(t10);
 [[vk::binding(11, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-[[vk::binding(12, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_KEY_STORED> outputPresentKeyTensor : register(u1);
-[[vk::binding(13, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_VALUE_STORED> outputPresentValueTensor : register(u2);
+[[vk::binding(12, 0)]] RWStructuredBuffer<OutputPresentKeyBuffer> outputPresentKeyTensor : register(u1);
+[[vk::binding(13, 0)]] RWStructuredBuffer<OutputPresentValueBuffer> outputPresentValueTensor : register(u2);
 #if PASS == 3 || HALVING
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #else
@@ -191,6 +215,7 @@ struct Dimension
     int4 keyPlaces[2];
     int4 valuePlaces[2];
     int4 outputPlaces[2];
+    int4 storedPlaces[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -1850,6 +1875,46 @@ void PutFour(uint place, float4 means)
 }
 #endif
 
+// A vector of key number `key`; `first` and `firstBefore` are where those of the head begin
+Loaded KeyVector(uint first, uint firstBefore, uint key, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (key < (uint)queryPlaces[1][0])
+        return pastKeyTensor[(firstBefore + key * (uint)keyPlaces[1][3] + element) / VECTOR];
+#endif
+    return KeyAt(first + key * (uint)keyPlaces[0][3] + element);
+}
+
+#if KEY_STORED_IN
+void StoreKeyVector(uint first, uint key, uint element, Loaded some)
+{
+    const uint place = (first + key * (uint)storedPlaces[0][3] + element) / VECTOR;
+#if KEY_STORED_IN == 13
+    outputPresentKeyTensor[place] = some;
+#endif
+}
+#endif
+
+// A vector of value number `key`; `first` and `firstBefore` are where those of the head begin
+Loaded ValueVector(uint first, uint firstBefore, uint key, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (key < (uint)queryPlaces[1][0])
+        return pastValueTensor[(firstBefore + key * (uint)valuePlaces[1][3] + element) / VECTOR];
+#endif
+    return ValueAt(first + key * (uint)valuePlaces[0][3] + element);
+}
+
+#if VALUE_STORED_IN
+void StoreValueVector(uint first, uint key, uint element, Loaded some)
+{
+    const uint place = (first + key * (uint)storedPlaces[1][3] + element) / VECTOR;
+#if VALUE_STORED_IN == 14
+    outputPresentValueTensor[place] = some;
+#endif
+}
+#endif
+
 // A score, at batch, head, query and key
 float Scored(List at, float total)
 {
@@ -1972,9 +2037,12 @@ void Attend(uint item, uint thread)
     at.entries[1] = (int)firstHead;
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
-    const uint keyRow = (uint)keyPlaces[0][3], valueRow = (uint)valuePlaces[0][3];
     const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint keyBefore = FirstOf(keyPlaces[1], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint keyStored = FirstOf(storedPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
     const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint valueBefore = FirstOf(valuePlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint valueStored = FirstOf(storedPlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
 
     uint q, j, e, u, i;
     const uint lane = thread % LANES, strand = thread / LANES;
@@ -2012,7 +2080,11 @@ void Attend(uint item, uint thread)
                 const uint element = (lane + j * LANES) * VECTOR;
                 keys[u][j] = (Loaded)0;
                 if (key < endKey && element < querySize)
-                    keys[u][j] = KeyAt(keyBase + key * keyRow + element);
+                    keys[u][j] = KeyVector(keyBase, keyBefore, key, element);
+#if KEY_STORED_IN
+                if (key < endKey && element < querySize && firstRow == 0)
+                    StoreKeyVector(keyStored, key, element, keys[u][j]);
+#endif
             }
         }
         GroupMemoryBarrierWithGroupSync();
@@ -2122,7 +2194,11 @@ void Attend(uint item, uint thread)
                 const uint column = (valueLane + j * VALUE_LANES) * VECTOR;
                 values[u][j] = (Loaded)0;
                 if (key < endKey && column < valueSize)
-                    values[u][j] = ValueAt(valueBase + key * valueRow + column);
+                    values[u][j] = ValueVector(valueBase, valueBefore, key, column);
+#if VALUE_STORED_IN
+                if (key < endKey && column < valueSize && firstRow == 0)
+                    StoreValueVector(valueStored, key, column, values[u][j]);
+#endif
             }
         }
         [unroll]
@@ -2650,7 +2726,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if HALVING
     List at = Numbered((first + item) * 8);
 #else
-    const List at = Numbered(first + item);
+    List at = Numbered(first + item);
+#endif
+#if LATER
+    at.entries[2] += queryPlaces[1][0];
 #endif
 #if PASS == 0  // Query
 #if HALVING

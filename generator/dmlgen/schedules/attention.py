@@ -18,7 +18,7 @@ from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ONE, ZERO
+from dmlgen.schedules.sets import AT, ZERO
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The product of a query and a key, in what is made of it."""
@@ -35,8 +35,8 @@ class Attention(FastForm):
     mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
     `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
     and `value_head` are the batch and the head that are read for those of the query in `at`; so many heads
-    beside each other as `shared` says are known to have the same ones. `counts` says which keys take part;
-    all do where it is None.
+    beside each other as `shared` says have the same ones, the next so many the next ones, and so on, if it
+    is known, else it is 0. `counts` says which keys take part; all do where it is None.
     """
 
     target: str
@@ -134,7 +134,7 @@ class _Reader:
             value=value,
             key_head=key_head,
             value_head=value_head,
-            shared=_shared(key_head) if key_head == value_head else ONE,
+            shared=_shared(key_head) if key_head == value_head else ZERO,
             score=whole,
             counts=counts,
         )
@@ -196,11 +196,11 @@ def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
 
 
 def _shared(head: ir.ListOf) -> ir.Expr:
-    """How many heads beside each other, from a multiple of their number on, have this one in common."""
+    """How many heads beside each other have this one, the next so many the next one; 0 if that is unknown."""
     match head.items:
         case (
             ir.Index(first, ir.Number(0)),
             ir.Index(ir.Call("unflat", (ir.Index(second, ir.Number(1)), ir.ListOf((_, each)))), ir.Number(0)),
         ) if first == second == AT:
             return each
-    return ONE
+    return ZERO

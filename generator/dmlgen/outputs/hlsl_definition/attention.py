@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of
@@ -13,7 +13,7 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.views import View, view_in, view_of
+from dmlgen.schedules.views import View, view_before, view_in, view_of
 
 STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
 """What planners are told of a view: where it begins, and its steps along the entries of a coordinate."""
@@ -24,7 +24,8 @@ class AttentionPass(FormPass):
     """What a pass of attention reads, and as texts: the heads of a key and a value for that of a query at
     `at`, a score made of the local `total`, and whether a key counts. `scored_by`: the tensors of the
     description on which scores depend, or which keys count. `views`: tensors in place of `query`, `key`,
-    `value` and, as "output", `target`, which is what the pass writes; `tensors` are all, by number."""
+    `value` and, as "output", `target`, which is what the pass writes; with "before" the first rows, where
+    others follow, with "stored" outputs that are nothing else. `tensors` are all, by number."""
 
     target: Kept
     query: Kept
@@ -56,12 +57,12 @@ class AttentionPass(FormPass):
             found[f"{path}.tensor"] = ir.Number(-1, ir.INT) if view is None else view.tensor(numbers)
             if view is not None:
                 found |= {f"{path}.{name}": view.place(entry) for name, entry in STEPS.items()}
-                found[f"{path}.limits"] = ir.ListOf(view.limits)
+                found[f"{path}.limits"] = view.bounds
         return found
 
     @property
     def lists(self) -> tuple[str, ...]:
-        return tuple(f"{role}Places" for role in self.views)
+        return (*(f"{role}Places" for role in ("query", "key", "value", "output")), "storedPlaces")
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, Tensor]]:
@@ -99,6 +100,9 @@ def attention_pass(
     kept = {one.name: one for one in operator.defines.tensors}
     roles = {"query": attention.query, "key": attention.key, "value": attention.value}
     views = {role: view_of(kept[name]) for role, name in roles.items()}
+    for role in ("key", "value"):
+        views[f"{role}_before"] = view_before(kept[roles[role]])
+        views[f"{role}_stored"] = _stored(operator, roles[role])
     return AttentionPass(
         number=number,
         target=printer.kept[target],
@@ -125,3 +129,13 @@ def _output(operator: Operator, target: str) -> View | None:
         return None
     found = (view_in(name, value, target) for name, value in outputs.items())
     return next((view for view in found if view is not None), None)
+
+
+def _stored(operator: Operator, kept: str) -> View | None:
+    """Where an intermediate tensor is in an output that has nothing else."""
+    assert operator.defines is not None
+    for name, value in operator.defines.outputs.items():
+        found = view_in(name, value, kept)
+        if found is not None:
+            return replace(found, conditions=(ir.Present(ir.Tensor(name)),))
+    return None

@@ -17,10 +17,11 @@ from .attention import (
     define_attention,
     no_sources,
     places_of,
+    settled,
     sources_of,
     takes_units,
 )
-from .attention_parts import Parts, define_parts, no_parts, parts_of, words_of
+from .attention_parts import Parts, define_parts, no_parts, parts_of, sources_by_parts, words_of
 from .loops import (
     Dimensions,
     Loop,
@@ -333,13 +334,16 @@ def through(one: Pass, attention: AttentionPass, sources: Sources) -> Pass:
         return one
     direct = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
     direct = direct | bit_of(sources.value, attention.value)
-    outputs = bit_of(sources.output, sources.output)
+    stored = bit_of(sources.key_stored, sources.key_stored) | bit_of(
+        sources.value_stored, sources.value_stored
+    )
+    outputs = bit_of(sources.output, sources.output) | stored
     attends = one.number == attention.number
     return Pass(
         one.number,
         one.writes_kept,
         one.target,
-        0 if attends and outputs != 0 else one.writes,
+        0 if attends and sources.output != NONE else one.writes,
         outputs if attends else one.outputs - (one.outputs & outputs),
         one.reads - (one.reads & direct) if attends else one.reads,
         one.is_along,
@@ -358,15 +362,30 @@ def stand_in_of(told: Definition) -> Buffer:
 
 def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
     """The place of each intermediate tensor. What no output needs has none; its sizes may make no sense."""
+    return space_without(told, shader, wanted, no_sources())
+
+
+def space_without(told: Definition, shader: DefinitionShader, wanted: int, sources: Sources) -> Space:
+    """The same without the rows that attention reads elsewhere."""
     firsts: Words = []
     words = 0
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:
             wide = told.is_double if kept.is_real else kept.is_wide
-            own = element_count(told.kept_sizes[place]) * (2 if wide else 1)
+            own = element_count(rows_left(shader, sources, place, told.kept_sizes[place]))
+            own = own * (2 if wide else 1)
             words += ceil_div(own, 4) * 4  # so that all begin at whole vectors
     return Space(firsts, words)
+
+
+def rows_left(shader: DefinitionShader, sources: Sources, kept: int, sizes: Sizes) -> Eight:
+    """The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere."""
+    left: Eight = []
+    left.extend(sizes)
+    if sources.begin > 0 and (kept == shader.attention.key or kept == shader.attention.value):
+        left[2] = sizes[2] - sources.begin
+    return left
 
 
 def box_of(told: Definition, one: Pass) -> Sizes:
@@ -540,24 +559,45 @@ class Way(NamedTuple):
     halves: int
     attends: bool
     parts: Parts
+    views: AttentionViews
     sources: Sources
+
+
+def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
+    """Whether passes that lead to outputs read the keys or the values of attention, besides that itself."""
+    attention = shader.attention
+    both = 1 << attention.key | 1 << attention.value
+    for one in every:
+        if one.number != attention.number and one.reads & both != 0 and is_needed(one, there, wanted):
+            return True
+    return False
 
 
 def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     """The passes that lead to outputs: attention without copies, sums by groups, where these suit."""
     attention, sources = shader.attention, no_sources()
     there, led = present(told), needed(told, shader)
-    every, wanted, parts = passes_with(shader, sources), led, no_parts()
+    every, wanted, parts, views = passes_with(shader, sources), led, no_parts(), told.attention
+    tensors, kept_sizes = told.tensors, told.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
-        parts = parts_of(attention, told.attention, told.tensors, told.kept_sizes)
+        views = settled(attention, views, tensors, kept_sizes)
+        parts = parts_of(attention, views, tensors, kept_sizes)
     halves = kept_halves(out, told, shader, led, parts)
     if attends:
         vector = 8 if halves != 0 else 4
-        sources = sources_of(attention, told.attention, told.tensors, told.kept_sizes, vector)
+        plain = sources_of(attention, views, tensors, kept_sizes, vector)
+        sources = plain
+        if parts.applies:
+            sources = sources_by_parts(attention, views, tensors, kept_sizes, plain, vector, True)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
-    return Way(with_sums(told, shader, every, wanted), wanted, led, halves, attends, parts, sources)
+        if sources.begin > 0 and are_read_elsewhere(shader, every, there, wanted):
+            sources = sources_by_parts(attention, views, tensors, kept_sizes, plain, vector, False)
+            every = passes_with(shader, sources)
+            wanted = leading(every, there)
+    passes = with_sums(told, shader, every, wanted)
+    return Way(passes, wanted, led, halves, attends, parts, views, sources)
 
 
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
@@ -569,7 +609,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     way = way_to(out, told, shader)
     if len(way.passes) == 0:
         return
-    space = space_of(told, shader, way.wanted)
+    space = space_without(told, shader, way.wanted, way.sources)
     words = space.words
     if way.attends:
         words += words_of(way.parts, told.kept_sizes[shader.attention.target])
@@ -581,11 +621,11 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     lists.extend(known.lists)
     if way.attends:
         each = 1 if way.halves == 0 else 2
-        views, firsts = told.attention, space.firsts
+        firsts = space.firsts
         lists.extend(
             places_of(
                 shader.attention,
-                views,
+                way.views,
                 way.sources,
                 told.tensors,
                 told.kept_sizes,
@@ -643,7 +683,7 @@ def dispatch_defined(
     waits: bool,
 ) -> None:
     """The dispatch of a pass, of a recurrence for one step."""
-    shape = box_of(told, one)
+    shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(told, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
@@ -651,6 +691,10 @@ def dispatch_defined(
     if one.number == shader.attention.number:
         dispatch_attention(out, told, shader, way, known, one, count, waits)
         return
+    if way.sources.begin > 0 and (
+        one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
+    ):
+        out.define("LATER", 1)
     threads, in_group = count, DEFINITION_THREADS
     if one.writes & way.halves != 0:
         out.define("HALVING", 1)
@@ -660,7 +704,7 @@ def dispatch_defined(
     elif tile.threads > 0:
         define_sums(out, tile)
         threads, in_group = tile.all_threads, tile.threads
-    dispatch_box(out, told, known, one, count, step * count, AttentionGroups(threads, in_group), waits)
+    dispatch_box(out, told, known, one, shape, count, step * count, AttentionGroups(threads, in_group), waits)
 
 
 def dispatch_attention(
@@ -678,13 +722,13 @@ def dispatch_attention(
     sizes = box_of(told, one)
     if not parts.applies:
         groups = define_attention(out, attention, tensors, told.kept_sizes, sizes, way.halves != 0, sources)
-        dispatch_box(out, told, known, one, count, 0, groups, waits)
+        dispatch_box(out, told, known, one, sizes, count, 0, groups, waits)
         return
     finding = define_parts(out, attention, tensors, sizes, sources, parts, False)
-    dispatch_box(out, told, known, one, count, 0, finding, waits)
+    dispatch_box(out, told, known, one, sizes, count, 0, finding, waits)
     if parts.count > 1:
         joining = define_parts(out, attention, tensors, sizes, sources, parts, True)
-        dispatch_box(out, told, known, one, count, 0, joining, True)
+        dispatch_box(out, told, known, one, sizes, count, 0, joining, True)
 
 
 def dispatch_box(
@@ -692,13 +736,14 @@ def dispatch_box(
     told: Definition,
     known: Known,
     one: Pass,
+    shape: Sizes,
     count: int,
     first: int,
     threads: AttentionGroups,
     waits: bool,
 ) -> None:
-    """A dispatch for `count` elements from the number `first` on, after the macros that it alone has."""
-    shape = box_of(told, one)
+    """A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone
+    has."""
     groups = grid(out, threads.threads, threads.in_group, 1)
     out.define("NUM_THREADS", threads.in_group)
     out.define("PASS", one.number)
