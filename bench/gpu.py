@@ -529,7 +529,8 @@ def normalizations() -> Iterator[Case]:
         )
         return Case(
             f"{found} {data_type}", "MULTIHEAD_ATTENTION",
-            tensors | outputs | {"Scale": depth**-0.5, "MaskFilterValue": -1e4, "HeadCount": heads, "MaskType": "NONE"},
+            tensors | outputs
+            | {"Scale": depth**-0.5, "MaskFilterValue": -1e4, "HeadCount": heads, "MaskType": "NONE"},
             lambda: {
                 key: uniform(one["Sizes"], data_type, seed) for seed, (key, one) in enumerate(tensors.items())
             },

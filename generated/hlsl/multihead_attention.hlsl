@@ -25,8 +25,8 @@
 //   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
 //   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
-//   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
-//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
+//   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 10 PastKeyTensor
+//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 11 PastValueTensor
 //   KEY_BEFORE_IN first keys: 0 none, 10 PastKeyTensor
 //   KEY_STORED_IN all keys, as well: 0 none, 13 OutputPresentKeyTensor
 //   VALUE_BEFORE_IN first values: 0 none, 11 PastValueTensor
@@ -52,6 +52,8 @@
 //     LANES, VALUE_LANES  threads that share a key or a value: powers of 2
 //     KEY_VECTORS, VALUE_VECTORS  vectors of it that a thread has
 //     KEY_FETCHES, VALUE_FETCHES  keys or values that a thread reads at once
+//   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where BY_PARTS reads those before
+//              in other tensors, else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -111,25 +113,25 @@ typedef VECTOR_READ(STACKED_KEY_VALUE_STORED) StackedKeyValueBuffer;
 #else
 typedef STACKED_KEY_VALUE_STORED StackedKeyValueBuffer;
 #endif
+#if KEY_IN == 10 || KEY_BEFORE_IN == 10
+typedef VECTOR_READ(PAST_KEY_STORED) PastKeyBuffer;
+#else
+typedef PAST_KEY_STORED PastKeyBuffer;
+#endif
 #if VALUE_IN == 3
 typedef VECTOR_READ(VALUE_STORED) ValueBuffer;
 #else
 typedef VALUE_STORED ValueBuffer;
 #endif
-#if KEY_BEFORE_IN == 10
-typedef VECTOR_READ(PAST_KEY_STORED) PastKeyBuffer;
+#if VALUE_IN == 11 || VALUE_BEFORE_IN == 11
+typedef VECTOR_READ(PAST_VALUE_STORED) PastValueBuffer;
 #else
-typedef PAST_KEY_STORED PastKeyBuffer;
+typedef PAST_VALUE_STORED PastValueBuffer;
 #endif
 #if KEY_STORED_IN == 13
 typedef VECTOR_READ(OUTPUT_PRESENT_KEY_STORED) OutputPresentKeyBuffer;
 #else
 typedef OUTPUT_PRESENT_KEY_STORED OutputPresentKeyBuffer;
-#endif
-#if VALUE_BEFORE_IN == 11
-typedef VECTOR_READ(PAST_VALUE_STORED) PastValueBuffer;
-#else
-typedef PAST_VALUE_STORED PastValueBuffer;
 #endif
 #if VALUE_STORED_IN == 14
 typedef VECTOR_READ(OUTPUT_PRESENT_VALUE_STORED) OutputPresentValueBuffer;
@@ -1367,6 +1369,8 @@ Loaded KeyAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / 8];
 #elif KEY_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / 8];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place / 8];
 #endif
 }
 
@@ -1380,6 +1384,8 @@ Loaded ValueAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / 8];
 #elif VALUE_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / 8];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place / 8];
 #endif
 }
 
@@ -1848,6 +1854,8 @@ Loaded KeyAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / VECTOR];
 #elif KEY_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place / VECTOR];
 #endif
 }
 
@@ -1861,6 +1869,8 @@ Loaded ValueAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / VECTOR];
 #elif VALUE_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place / VECTOR];
 #endif
 }
 
@@ -2311,6 +2321,8 @@ Loaded KeyAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
 #elif KEY_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place / SCRATCH_VECTOR];
 #endif
 }
 
@@ -2324,6 +2336,8 @@ Loaded ValueAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
 #elif VALUE_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place / SCRATCH_VECTOR];
 #endif
 }
 

@@ -22814,7 +22814,7 @@ typedef struct dmlops_plan_Parts {
     int64_t value_each;
     int64_t value_fetches;
     int64_t keys;
-    int64_t count;
+    int64_t number;
 } dmlops_plan_Parts;
 
 typedef struct dmlops_plan_SumsPass {
@@ -25041,7 +25041,7 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
 }
 
 /* Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches, heads and rows
-   are, in elements. `first` is that place in scratch, which has rows from number `begin` on. */
+   are, in elements. `first` is that place in scratch, which has the rows from number `begin` on. */
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
     source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin) {
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
@@ -25218,7 +25218,7 @@ DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_no_parts(dmlops_planning* planning) 
     made_1.value_each = 1;
     made_1.value_fetches = 1;
     made_1.keys = 1;
-    made_1.count = 1;
+    made_1.number = 1;
     return made_1;
 }
 
@@ -25297,7 +25297,7 @@ DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, 
     made_3.value_each = value_each;
     made_3.value_fetches = value_fetches;
     made_3.keys = own;
-    made_3.count = dmlops_plan_ceil_div(planning, keys, own);
+    made_3.number = dmlops_plan_ceil_div(planning, keys, own);
     return made_3;
 }
 
@@ -25372,13 +25372,12 @@ DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_by_parts(dmlops_planning* 
         made_3.value_stored = value_stored;
         return made_3;
     }
+    int64_t rest = dmlops_subtract(keys.items[dmlops_item(planning, 2, keys.count)], begin);
     dmlops_plan_View made_4 = dmlops_plan_from_row(planning, &views->key, begin);
-    dmlops_plan_int_8 made_5 = dmlops_plan_with_rows(planning, &keys, dmlops_subtract(keys.items[dmlops_item(planning,
-        2, keys.count)], begin));
+    dmlops_plan_int_8 made_5 = dmlops_plan_with_rows(planning, &keys, rest);
     key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
     dmlops_plan_View made_6 = dmlops_plan_from_row(planning, &views->value, begin);
-    dmlops_plan_int_8 made_7 = dmlops_plan_with_rows(planning, &values,
-        dmlops_subtract(keys.items[dmlops_item(planning, 2, keys.count)], begin));
+    dmlops_plan_int_8 made_7 = dmlops_plan_with_rows(planning, &values, rest);
     value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
     dmlops_plan_Sources made_8;
     made_8.query = plain->query;
@@ -25397,13 +25396,13 @@ DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_by_parts(dmlops_planning* 
    query, and four more. */
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes) {
-    if (!parts->applies || (parts->count == 1)) {
+    if (!parts->applies || (parts->number == 1)) {
         return 0;
     }
     int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
         sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2,
         sizes->count)]);
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, parts->count),
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, parts->number),
         dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
 }
 
@@ -25419,7 +25418,7 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planni
     dmlops_out_define(planning, "", "VALUE_STORED_IN", dmlops_add(sources->value_stored, 1));
     dmlops_out_define(planning, "", "BY_PARTS", 1);
     dmlops_out_define(planning, "", "JOINS", (int64_t)joins);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(parts->count > 1));
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", "VECTOR", parts->vector);
     dmlops_out_define(planning, "", "SHARED", parts->shared);
     dmlops_out_define(planning, "", "ROWS", parts->rows);
@@ -25437,7 +25436,7 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planni
     int64_t groups = dmlops_plan_times(planning, heads, sizes->items[dmlops_item(planning, 2, sizes->count)]);
     if (!joins) {
         groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(heads, parts->shared),
-            parts->blocks), parts->count);
+            parts->blocks), parts->number);
     }
     dmlops_plan_AttentionGroups made_1;
     made_1.threads = dmlops_plan_times(planning, groups, 128);
@@ -26310,7 +26309,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_AttentionGroups finding = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes, &sources,
         &parts, 0);
     dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &finding, waits);
-    if (parts.count > 1) {
+    if (parts.number > 1) {
         dmlops_plan_AttentionGroups joining = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes,
             &sources, &parts, 1);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
@@ -35959,9 +35958,6 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_tell_list(planning, &told.attention.query.element, &list27);
     dmlops_list list29;
     list29.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-    } else {
-    }
     dmlops_tell_list(planning, &told.attention.query.limits, &list29);
     told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1);
     dmlops_list list30;
@@ -36484,9 +36480,6 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_tell_list(planning, &told.attention.key_stored.element, &list77);
     dmlops_list list79;
     list79.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-    } else {
-    }
     dmlops_tell_list(planning, &told.attention.key_stored.limits, &list79);
     told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)10 : (int64_t)(int64_t)-1);
     dmlops_list list80;
@@ -36644,9 +36637,6 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_tell_list(planning, &told.attention.value_stored.element, &list99);
     dmlops_list list101;
     list101.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-    } else {
-    }
     dmlops_tell_list(planning, &told.attention.value_stored.limits, &list101);
     told.attention.output.tensor = 11;
     dmlops_list list102;
@@ -37883,9 +37873,6 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_tell_list(planning, &told.attention.query.element, &list33);
     dmlops_list list35;
     list35.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-    } else {
-    }
     dmlops_tell_list(planning, &told.attention.query.limits, &list35);
     told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
     dmlops_list list36;
@@ -38462,9 +38449,6 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_tell_list(planning, &told.attention.key_stored.element, &list83);
     dmlops_list list85;
     list85.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-    } else {
-    }
     dmlops_tell_list(planning, &told.attention.key_stored.limits, &list85);
     told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)10 : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
     dmlops_list list86;
@@ -38640,9 +38624,6 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_tell_list(planning, &told.attention.value_stored.element, &list105);
     dmlops_list list107;
     list107.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-    } else {
-    }
     dmlops_tell_list(planning, &told.attention.value_stored.limits, &list107);
     told.attention.output.tensor = 12;
     dmlops_list list108;

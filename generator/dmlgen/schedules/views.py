@@ -52,7 +52,8 @@ class View:
     @property
     def bounds(self) -> ir.Expr:
         """The limits as one list."""
-        return self._told(ir.ListOf(self.limits))
+        limits = ir.ListOf(self.limits)
+        return self._told(limits) if self.limits else limits
 
     def _told(self, numbers: ir.Expr) -> ir.Expr:
         """Numbers that may make no sense, and are none, where tensors are absent."""

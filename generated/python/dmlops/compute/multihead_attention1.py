@@ -596,7 +596,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.limits": lambda: () if not (desc.BiasTensor is not None) else (),
+        "told.attention.query.limits": lambda: (),
         "told.attention.key.tensor": lambda: (
             (
                 1
@@ -1043,7 +1043,7 @@ def define(e: Evaluation) -> None:
         )
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.limits": lambda: () if (desc.OutputPresentKeyTensor is not None) else (),
+        "told.attention.key_stored.limits": lambda: (),
         "told.attention.value_before.tensor": lambda: (
             10 if not (desc.PastSequenceLengthsTensor is not None) else -1
         )
@@ -1128,9 +1128,7 @@ def define(e: Evaluation) -> None:
         )
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.limits": lambda: ()
-        if (desc.OutputPresentValueTensor is not None)
-        else (),
+        "told.attention.value_stored.limits": lambda: (),
         "told.attention.output.tensor": lambda: 12,
         "told.attention.output.first": lambda: (*align((0, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
         "told.attention.output.batch": lambda: (*align((1, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),

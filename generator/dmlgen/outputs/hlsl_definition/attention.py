@@ -66,15 +66,16 @@ class AttentionPass(FormPass):
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, Tensor]]:
-        """The tensors that may be read or written instead, by role and by the value of its macro."""
-        return {
-            role: {
-                number + 1: tensor
-                for number, tensor in enumerate(self.tensors)
-                if view is not None and tensor.member in view.tensors
+        """The tensors that may be read or written instead, by role and by the value of its macro. Keys and
+        values may all be those that are there before others."""
+        found: dict[str, dict[int, Tensor]] = {}
+        for role in self.views:
+            views = (self.views[role], self.views.get(f"{role}_before"))
+            members = {member for view in views if view is not None for member in view.tensors}
+            found[role] = {
+                number + 1: tensor for number, tensor in enumerate(self.tensors) if tensor.member in members
             }
-            for role, view in self.views.items()
-        }
+        return found
 
     @property
     def direct(self) -> Mapping[Tensor, str]:

@@ -245,7 +245,8 @@ def is_whole(query: Sizes, sizes: Sizes) -> bool:
 
 def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int, begin: int) -> Words:
     """Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches,
-    heads and rows are, in elements. `first` is that place in scratch, which has rows from number `begin` on."""
+    heads and rows are, in elements. `first` is that place in scratch, which has the rows from number `begin`
+    on."""
     row = sizes[3]
     head = times(row, sizes[2] - begin)
     found: Words = [first - begin * row, times(head, sizes[1]), head, row]

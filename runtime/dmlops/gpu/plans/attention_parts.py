@@ -1,4 +1,4 @@
-"""Attention of few queries, where reading keys and values is the limit: each is read once, in 16 bytes at once.
+"""Attention of few queries, where reading keys and values is the limit: each is read once, 16 bytes wide.
 
 A group of threads has some queries of all heads that share keys, and a part of these keys. What it finds, the
 greatest score, the sum of weights, and sums of values, is joined by a second dispatch, always in the same
@@ -39,8 +39,9 @@ MOST_WEIGHTS = 2048  # of a group: 8 KiB, beside half as much for what threads e
 class Parts(NamedTuple):
     """How keys are shared out, if `applies`. A vector has so many elements; `shared` heads have the same
     keys. A group has `rows` queries of these heads, which take `blocks` groups, and `keys`, of which there
-    are `count` parts. `lanes` threads share a key, `value_lanes` a value; `each` and `value_each` are the
-    vectors of one that a thread has, `fetches` and `value_fetches` the keys whose vectors it reads at once."""
+    are `number` parts. `lanes` threads share a key, `value_lanes` a value; `each` and `value_each` are the
+    vectors of one that a thread has, `fetches` and `value_fetches` the keys and values of which it reads
+    these at once."""
 
     applies: bool
     vector: int
@@ -54,7 +55,7 @@ class Parts(NamedTuple):
     value_each: int
     value_fetches: int
     keys: int
-    count: int
+    number: int
 
 
 def no_parts() -> Parts:
@@ -160,8 +161,9 @@ def sources_by_parts(
         value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
     if key_before == NONE or value_before == NONE:
         return Sources(plain.query, key, value, plain.output, NONE, NONE, 0, key_stored, value_stored)
-    key = source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, keys[2] - begin), vector)
-    value = source_of(attention, from_row(views.value, begin), tensors, with_rows(values, keys[2] - begin), vector)
+    rest = keys[2] - begin
+    key = source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector)
+    value = source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector)
     return Sources(
         plain.query, key, value, plain.output, key_before, value_before, begin, key_stored, value_stored
     )
@@ -170,10 +172,10 @@ def sources_by_parts(
 def words_of(parts: Parts, sizes: Sizes) -> int:
     """Words of scratch in which groups leave what they find, where it is to be joined: a row of values for
     each part of a query, and four more."""
-    if not parts.applies or parts.count == 1:
+    if not parts.applies or parts.number == 1:
         return 0
     queries = times(times(sizes[0], sizes[1]), sizes[2])
-    return times(times(queries, parts.count), sizes[3] + 4)
+    return times(times(queries, parts.number), sizes[3] + 4)
 
 
 def define_parts(
@@ -194,7 +196,7 @@ def define_parts(
     out.define("VALUE_STORED_IN", sources.value_stored + 1)
     out.define("BY_PARTS", 1)
     out.define("JOINS", int(joins))
-    out.define("IN_PARTS", int(parts.count > 1))
+    out.define("IN_PARTS", int(parts.number > 1))
     out.define("VECTOR", parts.vector)
     out.define("SHARED", parts.shared)
     out.define("ROWS", parts.rows)
@@ -210,5 +212,5 @@ def define_parts(
     heads = times(sizes[0], sizes[1])
     groups = times(heads, sizes[2])
     if not joins:
-        groups = times(times(heads // parts.shared, parts.blocks), parts.count)
+        groups = times(times(heads // parts.shared, parts.blocks), parts.number)
     return AttentionGroups(times(groups, PARTS_THREADS), PARTS_THREADS)

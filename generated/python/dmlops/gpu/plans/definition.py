@@ -535,7 +535,8 @@ def shared_tile(told: Definition, shader: DefinitionShader, one: Pass) -> SumsTi
 
 def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
     """The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts
-    reads of halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs."""
+    reads of halves, each written by a pass that writes nothing else. `wanted` are all that lead to
+    outputs."""
     halves = 0
     for one in shader.passes:
         if one.number == shader.attention.number and one.writes & wanted != 0:
@@ -728,7 +729,7 @@ def dispatch_attention(
         return
     finding = define_parts(out, attention, tensors, sizes, sources, parts, False)
     dispatch_box(out, told, known, one, sizes, count, 0, finding, waits)
-    if parts.count > 1:
+    if parts.number > 1:
         joining = define_parts(out, attention, tensors, sizes, sources, parts, True)
         dispatch_box(out, told, known, one, sizes, count, 0, joining, True)
 
