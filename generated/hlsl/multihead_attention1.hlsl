@@ -43,15 +43,18 @@
 //   HALVES     1 in all passes where it is so, else 0
 //   HALVING    1 in those of them in which each thread writes eight neighbouring halves; SCRATCH_VECTOR is 4 then
 //   BY_PARTS   1, in pass 3 only: few queries, each group has a part of the keys. Of the macros above only
-//              SCRATCH_VECTOR, 4, SCORES_TOLD, ROWS, a power of 2, and X_IN are there, and
-//     JOINS      1 in the dispatch that joins the parts, in which each group has a query, else 0
-//     IN_PARTS   1 if it follows, 0 if there is but one part
-//     VECTOR     elements in 16 bytes: 8 of halves, 4 of floats
-//     SHARED     heads beside each other that have the same keys
-//     PART_KEYS  keys of a part, a multiple of NUM_THREADS
-//     LANES, VALUE_LANES  threads that share a key or a value: powers of 2
-//     KEY_VECTORS, VALUE_VECTORS  vectors of it that a thread has
-//     KEY_FETCHES, VALUE_FETCHES  keys or values that a thread reads at once
+//              SCRATCH_VECTOR, 4, SCORES_TOLD, ROWS, a power of 2, and X_IN are there, and those down to VALUE_FETCHES
+//   JOINS      1 in the dispatch that joins the parts, in which each group has a query, else 0
+//   IN_PARTS   1 if it follows, 0 if there is but one part
+//   VECTOR     elements in 16 bytes: 8 of halves, 4 of floats
+//   SHARED     heads beside each other that have the same keys
+//   PART_KEYS  keys of a part, a multiple of NUM_THREADS
+//   LANES      threads that share a key: a power of 2
+//   KEY_VECTORS  vectors of a key that each of them has
+//   KEY_FETCHES  keys of which it reads these at once
+//   VALUE_LANES  threads that share a value: a power of 2
+//   VALUE_VECTORS  vectors of a value that each of them has
+//   VALUE_FETCHES  values of which it reads these at once
 //   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where BY_PARTS reads those before
 //              in other tensors, else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
