@@ -12,7 +12,7 @@ import pytest
 import dmlops
 from c_plans import Library, expected
 from dmlgen.outputs.hlsl_definition.lowered import lowered
-from dmlgen.schedules.views import view_in, view_of
+from dmlgen.schedules.views import view_before, view_in, view_of
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import shader
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
@@ -110,7 +110,7 @@ CASES = {  # with the passes that are left of five, or of seven with present key
     ),
     "with a bias": (attention({**SEPARATE, "BiasTensor": (HEADS * (2 * DEPTH + WIDTH),)}), 4),
     "with past keys": (attention({**SEPARATE, **OLD}), 3),
-    "with past keys alone": (attention({"QueryTensor": QUERY, **OLD}), 3),
+    "with past keys alone": (attention({"QueryTensor": QUERY, **OLD}), 1),
     "with present keys": (attention({**SEPARATE, **PRESENT}), 5),
     "with a mask": (
         attention(
@@ -238,6 +238,30 @@ def test_what_views_are(query: str, fits: bool, tmp_path: Path) -> None:
     found = {one.name: view_of(one) for one in defines.tensors}
     assert (found["Query"] is not None) == fits
     assert found["PresentKey"] is not None and found["Mixed"] is None
+
+
+@pytest.mark.parametrize(
+    ("old", "fits"),
+    [
+        ("present(P) and c[2] < PastSequenceLength", True),
+        ("2 * c[2] < 7 and c[1] < 2", True),
+        ("c[2] < PastSequenceLength or c[1] < 2", False),
+        ("present(P) and c[2] < c[1]", False),
+        ("present(P) and c[2] % 2 < 1", False),
+        ("present(P)", False),
+    ],
+)
+def test_what_stands_before(old: str, fits: bool, tmp_path: Path) -> None:
+    """The keys that are not new ones; without limits, nothing says which these are."""
+    text = section("MULTIHEAD_ATTENTION").replace(
+        "Groups: HeadCount\n", f'Groups: HeadCount\n    old(P, c): "{old}"\n'
+    )
+    assert old in text
+    defines = lowered(Variant(tmp_path, "MULTIHEAD_ATTENTION", text).operator).defines
+    assert defines is not None
+    found = {one.name: view_before(one) for one in defines.tensors}
+    assert (found["PresentKey"] is not None) == fits
+    assert found["Query"] is None and found["Mixed"] is None
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,15 @@
 //   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
 //   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
-//   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
-//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor
+//   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 10 PastKeyTensor
+//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 11 PastValueTensor
+//   KEY_BEFORE_IN first keys: 0 none, 10 PastKeyTensor
+//   KEY_STORED_IN all keys, as well: 0 none, 13 OutputPresentKeyTensor
+//   VALUE_BEFORE_IN first values: 0 none, 11 PastValueTensor
+//   VALUE_STORED_IN all values, as well: 0 none, 14 OutputPresentValueTensor
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
-//              Where these are. Rows of a tensor are whole vectors: 4 elements, or 8 that are read with MATRIX_UNITS.
+//              Where these are. Rows of a tensor are whole vectors: 4 elements, 8 that are read with MATRIX_UNITS,
+//              or 16 bytes that are read with BY_PARTS.
 //   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
 //              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
@@ -36,6 +41,21 @@
 //     VALUE_EIGHTS  columns of the values, likewise
 //   HALVES     1 in all passes where it is so, else 0
 //   HALVING    1 in those of them in which each thread writes eight neighbouring halves; SCRATCH_VECTOR is 4 then
+//   BY_PARTS   1, in pass 3 only: few queries, each group has a part of the keys. Of the macros above only
+//              SCRATCH_VECTOR, 4, SCORES_TOLD, ROWS, a power of 2, and X_IN are there, and those down to VALUE_FETCHES
+//   JOINS      1 in the dispatch that joins the parts, in which each group has a query, else 0
+//   IN_PARTS   1 if it follows, 0 if there is but one part
+//   VECTOR     elements in 16 bytes: 8 of halves, 4 of floats
+//   SHARED     heads beside each other that have the same keys
+//   PART_KEYS  keys of a part, a multiple of NUM_THREADS
+//   LANES      threads that share a key: a power of 2
+//   KEY_VECTORS  vectors of a key that each of them has
+//   KEY_FETCHES  keys of which it reads these at once
+//   VALUE_LANES  threads that share a value: a power of 2
+//   VALUE_VECTORS  vectors of a value that each of them has
+//   VALUE_FETCHES  values of which it reads these at once
+//   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where BY_PARTS reads those before
+//              in other tensors, else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -65,8 +85,8 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-#if MATRIX_UNITS
-#define VECTOR_READ(type) uint4  // eight halves
+#if MATRIX_UNITS || BY_PARTS
+#define VECTOR_READ(type) uint4  // eight halves, or four floats
 #else
 #define VECTOR_READ(type) vector<type, 4>
 #endif
@@ -95,10 +115,30 @@ typedef VECTOR_READ(STACKED_KEY_VALUE_STORED) StackedKeyValueBuffer;
 #else
 typedef STACKED_KEY_VALUE_STORED StackedKeyValueBuffer;
 #endif
+#if KEY_IN == 10 || KEY_BEFORE_IN == 10
+typedef VECTOR_READ(PAST_KEY_STORED) PastKeyBuffer;
+#else
+typedef PAST_KEY_STORED PastKeyBuffer;
+#endif
 #if VALUE_IN == 3
 typedef VECTOR_READ(VALUE_STORED) ValueBuffer;
 #else
 typedef VALUE_STORED ValueBuffer;
+#endif
+#if VALUE_IN == 11 || VALUE_BEFORE_IN == 11
+typedef VECTOR_READ(PAST_VALUE_STORED) PastValueBuffer;
+#else
+typedef PAST_VALUE_STORED PastValueBuffer;
+#endif
+#if KEY_STORED_IN == 13
+typedef VECTOR_READ(OUTPUT_PRESENT_KEY_STORED) OutputPresentKeyBuffer;
+#else
+typedef OUTPUT_PRESENT_KEY_STORED OutputPresentKeyBuffer;
+#endif
+#if VALUE_STORED_IN == 14
+typedef VECTOR_READ(OUTPUT_PRESENT_VALUE_STORED) OutputPresentValueBuffer;
+#else
+typedef OUTPUT_PRESENT_VALUE_STORED OutputPresentValueBuffer;
 #endif
 #if OUTPUT_IN == 12
 typedef vector<OUTPUT_STORED, 4> OutputBuffer;
@@ -115,11 +155,11 @@ typedef OUTPUT_STORED OutputBuffer;
 [[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
 [[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
-[[vk::binding(9, 0)]] StructuredBuffer<PAST_KEY_STORED> pastKeyTensor : register(t9);
-[[vk::binding(10, 0)]] StructuredBuffer<PAST_VALUE_STORED> pastValueTensor : register(t10);
+[[vk::binding(9, 0)]] StructuredBuffer<PastKeyBuffer> pastKeyTensor : register(t9);
+[[vk::binding(10, 0)]] StructuredBuffer<PastValueBuffer> pastValueTensor : register(t10);
 [[vk::binding(11, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-[[vk::binding(12, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_KEY_STORED> outputPresentKeyTensor : register(u1);
-[[vk::binding(13, 0)]] RWStructuredBuffer<OUTPUT_PRESENT_VALUE_STORED> outputPresentValueTensor : register(u2);
+[[vk::binding(12, 0)]] RWStructuredBuffer<OutputPresentKeyBuffer> outputPresentKeyTensor : register(u1);
+[[vk::binding(13, 0)]] RWStructuredBuffer<OutputPresentValueBuffer> outputPresentValueTensor : register(u2);
 #if PASS == 3 || HALVING
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #else
@@ -179,6 +219,7 @@ struct Dimension
     int4 keyPlaces[2];
     int4 valuePlaces[2];
     int4 outputPlaces[2];
+    int4 storedPlaces[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -1347,6 +1388,8 @@ Loaded KeyAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / 8];
 #elif KEY_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / 8];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place / 8];
 #endif
 }
 
@@ -1360,6 +1403,8 @@ Loaded ValueAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / 8];
 #elif VALUE_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / 8];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place / 8];
 #endif
 }
 
@@ -1907,6 +1952,486 @@ void Attend(uint item, uint thread)
     if (StoreMeans(own, lane, firstRow, outputBase, sums, mixed))
         StoreStrange(lane, at, firstRow, outputBase, queryBase, keyBase, valueBase, shifts, sums);
 }
+#elif BY_PARTS
+static const uint STRANDS = NUM_THREADS / LANES;  // keys side by side
+static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;
+static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
+
+typedef uint4 Loaded;
+
+#if !JOINS
+groupshared float held[NUM_THREADS * 8];  // what threads exchange
+groupshared float weights[PART_KEYS * ROWS];  // by queries; scores at first
+#else
+groupshared float4 heldMeans[NUM_THREADS];
+groupshared float2 heldSums[NUM_THREADS];
+#endif
+
+#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
+
+// Where the first row of a head is
+uint FirstOf(int4 places, uint batch, uint head)
+{
+    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
+}
+
+Loaded QueryAt(uint place)
+{
+#if QUERY_IN == 0
+    return scratch[place / VECTOR];
+#elif QUERY_IN == 1
+    return (Loaded)queryTensor[place / VECTOR];
+#elif QUERY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / VECTOR];
+#elif QUERY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
+#endif
+}
+
+Loaded KeyAt(uint place)
+{
+#if KEY_IN == 0
+    return scratch[place / VECTOR];
+#elif KEY_IN == 2
+    return (Loaded)keyTensor[place / VECTOR];
+#elif KEY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / VECTOR];
+#elif KEY_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / VECTOR];
+#elif KEY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place / VECTOR];
+#endif
+}
+
+Loaded ValueAt(uint place)
+{
+#if VALUE_IN == 0
+    return scratch[place / VECTOR];
+#elif VALUE_IN == 3
+    return (Loaded)valueTensor[place / VECTOR];
+#elif VALUE_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / VECTOR];
+#elif VALUE_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place / VECTOR];
+#endif
+}
+
+#if SCRATCH_VECTOR == 4
+void PutFour(uint place, float4 means)
+{
+#if OUTPUT_IN == 0
+    scratch[place / 4] = asuint(means);
+#elif OUTPUT_IN == 12
+    outputTensor[place / 4] = (OutputBuffer)means;
+#endif
+}
+
+float4 FourPut(uint place)
+{
+#if OUTPUT_IN == 0
+    return asfloat(scratch[place / 4]);
+#elif OUTPUT_IN == 12
+    return (float4)outputTensor[place / 4];
+#endif
+}
+#endif
+
+// A vector of key number `key`; `first` and `firstBefore` are where those of the head begin
+Loaded KeyVector(uint first, uint firstBefore, uint key, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (key < (uint)queryPlaces[1][0])
+        return pastKeyTensor[(firstBefore + key * (uint)keyPlaces[1][3] + element) / VECTOR];
+#endif
+    return KeyAt(first + key * (uint)keyPlaces[0][3] + element);
+}
+
+#if KEY_STORED_IN
+void StoreKeyVector(uint first, uint key, uint element, Loaded some)
+{
+    const uint place = (first + key * (uint)storedPlaces[0][3] + element) / VECTOR;
+#if KEY_STORED_IN == 13
+    outputPresentKeyTensor[place] = some;
+#endif
+}
+#endif
+
+// A vector of value number `key`; `first` and `firstBefore` are where those of the head begin
+Loaded ValueVector(uint first, uint firstBefore, uint key, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (key < (uint)queryPlaces[1][0])
+        return pastValueTensor[(firstBefore + key * (uint)valuePlaces[1][3] + element) / VECTOR];
+#endif
+    return ValueAt(first + key * (uint)valuePlaces[0][3] + element);
+}
+
+#if VALUE_STORED_IN
+void StoreValueVector(uint first, uint key, uint element, Loaded some)
+{
+    const uint place = (first + key * (uint)storedPlaces[1][3] + element) / VECTOR;
+#if VALUE_STORED_IN == 14
+    outputPresentValueTensor[place] = some;
+#endif
+}
+#endif
+
+// A score, at batch, head, query and key
+float Scored(List at, float total)
+{
+    return (Chosen3(total, at));
+}
+
+// How many keys of a head count at most: those from there on do not, whatever the query
+uint KeysOf(List at)
+{
+    int keys = keptPresentKeySizes[0][2];
+    keys = min(keys, pastKey);
+    return (uint)max(keys, 0);
+}
+
+// Whether a key below that does
+bool Counts(List at)
+{
+    return true;
+}
+
+// e^x for x up to 0, as well as the device can: weights are relative to their sum
+float Weight(float x)
+{
+    return exp2(x * 1.442695f);
+}
+
+// What weights are relative to: the greatest score, but nothing where that is -infinity
+float ShiftOf(float greatest)
+{
+    return greatest == asfloat(0xff800000) ? 0.0f : greatest;
+}
+
+// Where a query's part is in scratch, in vectors: its sums of values, its greatest score and its sum of weights
+uint PlaceOfPart(uint number, uint part)
+{
+    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
+    return (uint)outputPlaces[1][0] + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+}
+
+#if JOINS
+// Adds what was found elsewhere, relative to another greatest score
+void Join(inout float greatest, inout float sum, inout float4 mixed, float otherGreatest, float otherSum, float4 otherMixed)
+{
+    const float found = max(greatest, otherGreatest), shift = ShiftOf(found);
+    const float factor = Weight(greatest - shift), otherFactor = Weight(otherGreatest - shift);
+    greatest = found;
+    sum = sum * factor + otherSum * otherFactor;
+    mixed = mixed * factor + otherMixed * otherFactor;
+}
+
+// The means of one query: neighbouring threads have four columns each, and take turns with the parts
+void Attend(uint item, uint thread)
+{
+    const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
+    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
+    const uint lanes = (uint)keptPresentValueSizes[0][3] / 4, strands = min(NUM_THREADS / lanes, parts);
+    const uint lane = thread % lanes, strand = thread / lanes;
+    if (item >= (uint)keptQuerySizes[0][0] * heads * queries)
+        return;
+    float greatest = asfloat(0xff800000), sum = 0;
+    float4 mixed = float4(0, 0, 0, 0);
+    if (strand < strands)
+    {
+        for (uint part = strand; part < parts; part += strands)
+        {
+            const uint place = PlaceOfPart(item, part);
+            const float4 found = asfloat(scratch[place + lane]), sums = asfloat(scratch[place + lanes]);
+            Join(greatest, sum, mixed, sums.x, sums.y, found);
+        }
+    }
+    heldMeans[thread] = mixed;
+    heldSums[thread] = float2(greatest, sum);
+    GroupMemoryBarrierWithGroupSync();
+    if (strand > 0)
+        return;
+    for (uint other = 1; other < strands; other++)
+    {
+        const float2 sums = heldSums[other * lanes + lane];
+        Join(greatest, sum, mixed, sums.x, sums.y, heldMeans[other * lanes + lane]);
+    }
+    const uint first = FirstOf(outputPlaces[0], item / queries / heads, item / queries % heads);
+    PutFour(first + item % queries * (uint)outputPlaces[0][3] + lane * 4, mixed / sum);
+}
+#else
+float ElementOf(Loaded elements, uint number)
+{
+#if VECTOR == 8
+    return f16tof32(elements[number / 2] >> (number % 2 * 16));
+#else
+    return asfloat(elements[number]);
+#endif
+}
+
+// What all threads have of each query in `held`, made one, always in the same order
+#define OF_ALL(thread, made) \
+    [unroll] \
+    for (uint others = NUM_THREADS / 2; others > 0; others /= 2) \
+    { \
+        GroupMemoryBarrierWithGroupSync(); \
+        if (thread < others) \
+        { \
+            [unroll] \
+            for (uint row = 0; row < ROWS; row++) \
+            { \
+                const float a = held[row * NUM_THREADS + thread], b = held[row * NUM_THREADS + thread + others]; \
+                held[row * NUM_THREADS + thread] = made; \
+            } \
+        } \
+    } \
+    GroupMemoryBarrierWithGroupSync();
+
+// Some queries of the heads that share keys, and a part of these: first all scores, then the weights, then the values
+void Attend(uint item, uint thread)
+{
+    const uint queriesOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
+    const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
+    const uint heads = (uint)keptQuerySizes[0][1], groups = heads / SHARED;  // of heads
+    const uint rowsOfGroup = SHARED * queriesOfHead, blocks = (rowsOfGroup + ROWS - 1) / ROWS;
+    const uint batch = item / groups % (uint)keptQuerySizes[0][0], firstHead = item % groups * SHARED;
+    const uint number = item / groups / (uint)keptQuerySizes[0][0];
+    const uint firstRow = number % blocks * ROWS, part = number / blocks;
+    const uint firstKey = part * PART_KEYS, endKey = min(firstKey + PART_KEYS, keysOfHead);
+    if (firstKey >= keysOfHead)
+        return;
+
+    List at = (List)0;
+    at.length = 4;
+    at.entries[0] = (int)batch;
+    at.entries[1] = (int)firstHead;
+    const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+    const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH)), 0));
+    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint keyBefore = FirstOf(keyPlaces[1], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint keyStored = FirstOf(storedPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint valueBefore = FirstOf(valuePlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint valueStored = FirstOf(storedPlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+
+    uint q, j, e, u, i;
+    const uint lane = thread % LANES, strand = thread / LANES;
+    float queries[ROWS][KEY_VECTORS * VECTOR];
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+    {
+        const uint row = min(firstRow + q, rowsOfGroup - 1);
+        const uint base = FirstOf(queryPlaces[0], batch, firstHead + row / queriesOfHead) + row % queriesOfHead * (uint)queryPlaces[0][3];
+        [unroll]
+        for (j = 0; j < KEY_VECTORS; j++)
+        {
+            const uint element = (lane + j * LANES) * VECTOR;
+            Loaded some = (Loaded)0;
+            if (element < querySize)
+                some = QueryAt(base + element);
+            [unroll]
+            for (e = 0; e < VECTOR; e++)
+                queries[q][j * VECTOR + e] = ElementOf(some, e);
+        }
+    }
+
+    // The products of queries and keys. A thread has every so many vectors of a key; lanes are added up by one thread.
+    [loop]
+    for (uint tile = firstKey; tile < endKey; tile += TILE_KEYS)
+    {
+        Loaded keys[KEY_FETCHES][KEY_VECTORS];
+        [unroll]
+        for (u = 0; u < KEY_FETCHES; u++)
+        {
+            const uint key = tile + u * STRANDS + strand;
+            [unroll]
+            for (j = 0; j < KEY_VECTORS; j++)
+            {
+                const uint element = (lane + j * LANES) * VECTOR;
+                keys[u][j] = (Loaded)0;
+                if (key < endKey && element < querySize)
+                    keys[u][j] = KeyVector(keyBase, keyBefore, key, element);
+#if KEY_STORED_IN
+                if (key < endKey && element < querySize && firstRow == 0)
+                    StoreKeyVector(keyStored, key, element, keys[u][j]);
+#endif
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+        [unroll]
+        for (u = 0; u < KEY_FETCHES; u++)
+        {
+            float totals[ROWS];
+            [unroll]
+            for (q = 0; q < ROWS; q++)
+                totals[q] = 0;
+            [unroll]
+            for (j = 0; j < KEY_VECTORS; j++)
+                [unroll]
+                for (e = 0; e < VECTOR; e++)
+                {
+                    const float element = ElementOf(keys[u][j], e);
+                    [unroll]
+                    for (q = 0; q < ROWS; q++)
+                        totals[q] = mad(queries[q][j * VECTOR + e], element, totals[q]);
+                }
+            [unroll]
+            for (q = 0; q < ROWS; q++)
+                held[(q * KEY_FETCHES + u) * NUM_THREADS + thread] = totals[q];
+        }
+        GroupMemoryBarrierWithGroupSync();
+        for (i = thread; i < TILE_KEYS * ROWS; i += NUM_THREADS)
+        {
+            float total = 0;
+            [unroll]
+            for (j = 0; j < LANES; j++)  // neighbours begin with others, against bank conflicts
+                total += held[i * LANES + (j + i * LANES / 32) % LANES];
+            weights[i / TILE_KEYS * PART_KEYS + tile - firstKey + i % TILE_KEYS] = total;
+        }
+    }
+
+    // The scores made of them. A thread goes on with these, so that others need not wait.
+    const uint each = PART_KEYS / NUM_THREADS;  // of a query
+    uint absent = 0;
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+    {
+        const uint row = min(firstRow + q, rowsOfGroup - 1);
+        float most = asfloat(0xff800000);
+        at.entries[1] = (int)(firstHead + row / queriesOfHead);
+        at.entries[2] = (int)(row % queriesOfHead);
+        const uint end = min(endKey, KeysOf(at));
+        [loop]
+        for (i = 0; i < each; i++)
+        {
+            const uint key = i * NUM_THREADS + thread;
+            at.entries[3] = (int)min(firstKey + key, keysOfHead - 1);
+            const float score = Scored(at, weights[q * PART_KEYS + key]);
+            weights[q * PART_KEYS + key] = score;
+            if (firstKey + key < end && Counts(at))
+                most = max(most, score);
+            else
+                absent |= 1u << (q * each + i);
+        }
+        held[q * NUM_THREADS + thread] = most;
+    }
+    OF_ALL(thread, max(a, b))
+    float greatest[ROWS];
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+        greatest[q] = held[q * NUM_THREADS];
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+    {
+        float sum = 0;
+        [loop]
+        for (i = 0; i < each; i++)
+        {
+            const uint place = q * PART_KEYS + i * NUM_THREADS + thread;
+            const bool isAbsent = (absent >> (q * each + i) & 1) != 0;
+            const float weight = Weight(weights[place] - ShiftOf(greatest[q]));
+            sum += isAbsent ? 0.0f : weight;
+            weights[place] = isAbsent ? ABSENT : weight;
+        }
+        held[q * NUM_THREADS + thread] = sum;
+    }
+    OF_ALL(thread, a + b)
+    float sums[ROWS];
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+        sums[q] = held[q * NUM_THREADS];
+
+    // Sums of the values of these keys
+    const uint valueLane = thread % VALUE_LANES, valueStrand = thread / VALUE_LANES;
+    float mixed[ROWS][VALUE_VECTORS * VECTOR];
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+        [unroll]
+        for (e = 0; e < VALUE_VECTORS * VECTOR; e++)
+            mixed[q][e] = 0;
+    [loop]
+    for (uint first = 0; firstKey + first < endKey; first += VALUE_STRANDS * VALUE_FETCHES)
+    {
+        Loaded values[VALUE_FETCHES][VALUE_VECTORS];
+        [unroll]
+        for (u = 0; u < VALUE_FETCHES; u++)
+        {
+            const uint key = firstKey + first + u * VALUE_STRANDS + valueStrand;
+            [unroll]
+            for (j = 0; j < VALUE_VECTORS; j++)
+            {
+                const uint column = (valueLane + j * VALUE_LANES) * VECTOR;
+                values[u][j] = (Loaded)0;
+                if (key < endKey && column < valueSize)
+                    values[u][j] = ValueVector(valueBase, valueBefore, key, column);
+#if VALUE_STORED_IN
+                if (key < endKey && column < valueSize && firstRow == 0)
+                    StoreValueVector(valueStored, key, column, values[u][j]);
+#endif
+            }
+        }
+        [unroll]
+        for (u = 0; u < VALUE_FETCHES; u++)
+        {
+            [unroll]
+            for (q = 0; q < ROWS; q++)
+            {
+                const float weight = weights[q * PART_KEYS + first + u * VALUE_STRANDS + valueStrand];
+                if (asuint(weight) != asuint(ABSENT))  // 0 times infinity is not what such a key adds
+                {
+                    [unroll]
+                    for (j = 0; j < VALUE_VECTORS; j++)
+                        [unroll]
+                        for (e = 0; e < VECTOR; e++)
+                            mixed[q][j * VECTOR + e] = mad(weight, ElementOf(values[u][j], e), mixed[q][j * VECTOR + e]);
+                }
+            }
+        }
+    }
+
+    // Those of all strands, four neighbouring columns by one thread
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+    {
+        const uint row = firstRow + q, head = firstHead + row / queriesOfHead;
+        const uint place = PlaceOfPart((batch * heads + head) * queriesOfHead + row % queriesOfHead, part);
+        const uint output = FirstOf(outputPlaces[0], batch, head) + row % queriesOfHead * (uint)outputPlaces[0][3];
+        [unroll]
+        for (j = 0; j < VALUE_VECTORS; j++)
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (e = 0; e < VECTOR; e++)
+                held[e * NUM_THREADS + thread] = mixed[q][j * VECTOR + e];
+            GroupMemoryBarrierWithGroupSync();
+            const uint column = (valueLane + j * VALUE_LANES) * VECTOR + valueStrand * 4;
+            if (row < rowsOfGroup && valueStrand < VECTOR / 4 && column < valueSize)
+            {
+                float4 total = float4(0, 0, 0, 0);
+                for (u = 0; u < VALUE_STRANDS; u++)
+                    [unroll]
+                    for (e = 0; e < 4; e++)
+                        total[e] += held[(valueStrand * 4 + e) * NUM_THREADS + u * VALUE_LANES + valueLane];
+#if IN_PARTS
+                scratch[place + column / 4] = asuint(total);
+#else
+                PutFour(output + column, total / sums[q]);
+#endif
+            }
+        }
+#if IN_PARTS
+        if (row < rowsOfGroup && thread == 0)
+            scratch[place + valueSize / 4] = uint4(asuint(greatest[q]), asuint(sums[q]), 0, 0);
+#endif
+    }
+}
+#endif
 #else
 static const uint KEYS = 64;  // of a tile
 static const uint HELD = 32;  // keys whose weights are in group memory at once
@@ -1961,6 +2486,8 @@ Loaded KeyAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
 #elif KEY_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place / SCRATCH_VECTOR];
 #endif
 }
 
@@ -1974,6 +2501,8 @@ Loaded ValueAt(uint place)
     return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
 #elif VALUE_IN == 6
     return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place / SCRATCH_VECTOR];
 #endif
 }
 
@@ -2395,7 +2924,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if HALVING
     List at = Numbered((first + item) * 8);
 #else
-    const List at = Numbered(first + item);
+    List at = Numbered(first + item);
+#endif
+#if LATER
+    at.entries[2] += queryPlaces[1][0];
 #endif
 #if PASS == 0  // Query
 #if HALVING
@@ -2403,7 +2935,7 @@ uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
-        eight[e / 2] |= (uint)asuint16((float16_t)((Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))))) << (e % 2 * 16);
+        eight[e / 2] |= f32tof16((float)(float16_t)((Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))))) << (e % 2 * 16);
         at.entries[RANK - 1]++;
     }
     scratch[(uint)keptQueryFirst / 4 + first + item] = eight;
@@ -2416,7 +2948,7 @@ uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
-        eight[e / 2] |= (uint)asuint16((float16_t)((Chosen(at)))) << (e % 2 * 16);
+        eight[e / 2] |= f32tof16((float)(float16_t)((Chosen(at)))) << (e % 2 * 16);
         at.entries[RANK - 1]++;
     }
     scratch[(uint)keptPresentKeyFirst / 4 + first + item] = eight;
@@ -2429,7 +2961,7 @@ uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
-        eight[e / 2] |= (uint)asuint16((float16_t)((Chosen2(at)))) << (e % 2 * 16);
+        eight[e / 2] |= f32tof16((float)(float16_t)((Chosen2(at)))) << (e % 2 * 16);
         at.entries[RANK - 1]++;
     }
     scratch[(uint)keptPresentValueFirst / 4 + first + item] = eight;

@@ -22768,6 +22768,11 @@ typedef struct dmlops_plan_AttentionViews {
     dmlops_plan_View key;
     dmlops_plan_View value;
     dmlops_plan_View output;
+    dmlops_plan_View key_before;
+    dmlops_plan_View value_before;
+    dmlops_plan_View key_stored;
+    dmlops_plan_View value_stored;
+    int64_t shared;
 } dmlops_plan_AttentionViews;
 
 typedef struct dmlops_plan_Sources {
@@ -22775,12 +22780,33 @@ typedef struct dmlops_plan_Sources {
     int64_t key;
     int64_t value;
     int64_t output;
+    int64_t key_before;
+    int64_t value_before;
+    int64_t begin;
+    int64_t key_stored;
+    int64_t value_stored;
 } dmlops_plan_Sources;
 
 typedef struct dmlops_plan_AttentionGroups {
     int64_t threads;
     int64_t in_group;
 } dmlops_plan_AttentionGroups;
+
+typedef struct dmlops_plan_Parts {
+    int applies;
+    int64_t vector;
+    int64_t shared;
+    int64_t rows;
+    int64_t blocks;
+    int64_t lanes;
+    int64_t each;
+    int64_t fetches;
+    int64_t value_lanes;
+    int64_t value_each;
+    int64_t value_fetches;
+    int64_t keys;
+    int64_t number;
+} dmlops_plan_Parts;
 
 typedef struct dmlops_plan_SumsUnits {
     int64_t rows;
@@ -23287,6 +23313,8 @@ typedef struct dmlops_plan_Way {
     int64_t led;
     int64_t halves;
     int attends;
+    dmlops_plan_Parts parts;
+    dmlops_plan_AttentionViews views;
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
 
@@ -24261,6 +24289,7 @@ DMLOPS_CALLED void dmlops_put_TopKParams(
 }
 
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor);
+DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
@@ -24302,21 +24331,46 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
     const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
 DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, int by_units);
+    dmlops_plan_int_8_16* kept_sizes, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED dmlops_plan_AttentionViews dmlops_plan_settled(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
+    tensors, const dmlops_plan_int_8_16* kept_sizes);
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first);
+    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin);
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each);
+    each, int64_t first_part);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_no_parts(dmlops_planning* planning);
+DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    int64_t rows);
+DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
+    begin);
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_by_parts(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
+    tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split);
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
+    dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, int joins);
 DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_no_units(dmlops_planning* planning);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
@@ -24363,6 +24417,10 @@ DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, co
 DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
+    shader, const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
@@ -24383,7 +24441,9 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_shared_tile(dmlops_planning* plan
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step);
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted);
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
+DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24393,6 +24453,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, int64_t count, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
+    first, const dmlops_plan_AttentionGroups* threads, int waits);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -24409,7 +24475,6 @@ DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, co
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
-DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns);
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
@@ -24647,6 +24712,15 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
     (void)planning;
     return dmlops_subtract(0, dmlops_divide(dmlops_subtract(0, number), divisor));
+}
+
+/* The greatest power of 2 that is no more than either. */
+DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(2, power) <= dmlops_min(number, limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
 }
 
 /* The product of counts; COUNT_LIMIT for all that are as large. */
@@ -24908,6 +24982,11 @@ DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_no_sources(dmlops_planning* planni
     made_1.key = -1;
     made_1.value = -1;
     made_1.output = -1;
+    made_1.key_before = -1;
+    made_1.value_before = -1;
+    made_1.begin = 0;
+    made_1.key_stored = -1;
+    made_1.value_stored = -1;
     return made_1;
 }
 
@@ -25032,21 +25111,15 @@ DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dml
     return view->tensor;
 }
 
-/* What the pass reads and writes directly: vectors of four, or of eight halves that it reads by units. */
+/* What the pass reads directly, in vectors of so many elements, and writes in vectors of four. */
 DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, int by_units) {
-    int64_t vector = by_units ? 8 : 4;
+    dmlops_plan_int_8_16* kept_sizes, int64_t vector) {
     dmlops_plan_int_8 sizes = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
         &sizes)) {
         dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
         return made_1;
-    }
-    int64_t output = dmlops_plan_source_of(planning, attention, &views->output, tensors, &sizes, 4);
-    if ((output != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning, output,
-        tensors->count)].sizes) != dmlops_plan_element_count(planning, &sizes))) {
-        output = -1;
     }
     dmlops_plan_Sources made_2;
     made_2.query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
@@ -25055,8 +25128,57 @@ DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planni
         &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)], vector);
     made_2.value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
         &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)], vector);
-    made_2.output = output;
+    made_2.output = dmlops_plan_written_of(planning, attention, &views->output, tensors, &sizes, 4);
+    made_2.key_before = -1;
+    made_2.value_before = -1;
+    made_2.begin = 0;
+    made_2.key_stored = -1;
+    made_2.value_stored = -1;
     return made_2;
+}
+
+/* The tensor of a view of an output, where it has a place for nothing else; NONE elsewhere. */
+DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
+    int64_t output = dmlops_plan_source_of(planning, attention, view, tensors, sizes, vector);
+    if ((output != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning, output,
+        tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
+        return -1;
+    }
+    return output;
+}
+
+/* How many rows, at most, stand in the tensor of a view of the first ones. */
+DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor_16* tensors) {
+    if ((view->tensor == -1) || !tensors->items[dmlops_item(planning, view->tensor, tensors->count)].is_present ||
+        (view->limits.count == 0)) {
+        return 0;
+    }
+    return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
+}
+
+/* The views of all keys and values, where those that are there before have all rows. */
+DMLOPS_CALLED dmlops_plan_AttentionViews dmlops_plan_settled(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
+    tensors, const dmlops_plan_int_8_16* kept_sizes) {
+    int64_t rows = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t before = dmlops_min(dmlops_plan_rows_before(planning, &views->key_before, tensors),
+        dmlops_plan_rows_before(planning, &views->value_before, tensors));
+    int is_all = (rows > 0) && (before >= rows);
+    dmlops_plan_AttentionViews made_1;
+    made_1.query = views->query;
+    made_1.key = *(is_all ? &views->key_before : &views->key);
+    made_1.value = *(is_all ? &views->value_before : &views->value);
+    made_1.output = views->output;
+    made_1.key_before = views->key_before;
+    made_1.value_before = views->value_before;
+    made_1.key_stored = views->key_stored;
+    made_1.value_stored = views->value_stored;
+    made_1.shared = views->shared;
+    return made_1;
 }
 
 /* Whether rows are whole vectors of four, of queries and of what is written. */
@@ -25066,15 +25188,16 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
         (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0);
 }
 
-/* Where rows are, in eight words: the place of the first entry in a buffer, and how far apart batches, heads and rows
-   are, in elements. `first` is that place in scratch. */
+/* Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches, heads and rows
+   are, in elements. `first` is that place in scratch, which has the rows from number `begin` on. */
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first) {
+    source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin) {
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    int64_t head = dmlops_plan_times(planning, row, sizes->items[dmlops_item(planning, 2, sizes->count)]);
+    int64_t head = dmlops_plan_times(planning, row, dmlops_subtract(sizes->items[dmlops_item(planning, 2,
+        sizes->count)], begin));
     dmlops_plan_int_64 found;
     found.count = 0;
-    dmlops_plan_int_64_insert(planning, &found, found.count, first);
+    dmlops_plan_int_64_insert(planning, &found, found.count, dmlops_subtract(first, dmlops_multiply(begin, row)));
     dmlops_plan_int_64_insert(planning, &found, found.count, dmlops_plan_times(planning, head,
         sizes->items[dmlops_item(planning, 1, sizes->count)]));
     dmlops_plan_int_64_insert(planning, &found, found.count, head);
@@ -25084,44 +25207,69 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning,
             tensors->count)], sizes);
         found = made_1;
     }
-    dmlops_plan_int_64 places;
-    places.count = 0;
-    for (int64_t each_2 = 0; each_2 < found.count; ++each_2) {
-        const int64_t place = found.items[each_2];
-        dmlops_plan_int_64_insert(planning, &places, places.count, dmlops_modulo(place, INT64_C(4294967296)));
+    dmlops_plan_int_64 made_2;
+    made_2.count = 0;
+    for (int64_t each_3 = 0; each_3 < found.count; ++each_3) {
+        const int64_t place = found.items[each_3];
+        dmlops_plan_int_64_insert(planning, &made_2, made_2.count, dmlops_modulo(place, INT64_C(4294967296)));
     }
-    dmlops_plan_int_64_fill(planning, &places, 4, 0);
-    return places;
+    return made_2;
 }
 
-/* Where queries, keys, values and means are, in eight words each. Intermediate tensors begin at the words `firsts` of
-   scratch; a word has `each` entries of what is read. */
+/* Where queries, keys, values and means are, in four words each. Four more follow: after queries, the number of the
+   first row of those keys and values; after these, where the rows before it are; after means, where parts of them
+   are, in vectors. At the end, where keys and values are stored. Intermediate tensors begin at the words `firsts` of
+   scratch, parts at `first_part`; a word has `each` entries of what is read. */
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each) {
-    int64_t query = attention->query;
-    int64_t key = attention->key;
-    int64_t value = attention->value;
-    int64_t target = attention->target;
+    each, int64_t first_part) {
+    dmlops_plan_int_8 query = kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    dmlops_plan_int_8 key = kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
+    dmlops_plan_int_8 value = kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
+    dmlops_plan_int_8 means = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+    int64_t begin = sources->begin;
+    int64_t none = 0;
     dmlops_plan_int_64 places;
     places.count = 0;
-    dmlops_plan_int_64 made_1 = dmlops_plan_place_of(planning, &views->query, sources->query, tensors,
-        &kept_sizes->items[dmlops_item(planning, query, kept_sizes->count)], dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, query, firsts->count)]));
+    dmlops_plan_int_64 made_1 = dmlops_plan_place_of(planning, &views->query, sources->query, tensors, &query,
+        dmlops_multiply(each, firsts->items[dmlops_item(planning, attention->query, firsts->count)]), none);
     dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
-    dmlops_plan_int_64 made_2 = dmlops_plan_place_of(planning, &views->key, sources->key, tensors,
-        &kept_sizes->items[dmlops_item(planning, key, kept_sizes->count)], dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, key, firsts->count)]));
+    dmlops_plan_int_64 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, begin);
+    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
+    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
+    dmlops_plan_int_64_insert(planning, &made_2, made_2.count, 0);
     dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
-    dmlops_plan_int_64 made_3 = dmlops_plan_place_of(planning, &views->value, sources->value, tensors,
-        &kept_sizes->items[dmlops_item(planning, value, kept_sizes->count)], dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, value, firsts->count)]));
+    dmlops_plan_int_64 made_3 = dmlops_plan_place_of(planning, &views->key, sources->key, tensors, &key,
+        dmlops_multiply(each, firsts->items[dmlops_item(planning, attention->key, firsts->count)]), begin);
     dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
-    dmlops_plan_int_64 made_4 = dmlops_plan_place_of(planning, &views->output, sources->output, tensors,
-        &kept_sizes->items[dmlops_item(planning, target, kept_sizes->count)], firsts->items[dmlops_item(planning,
-        target, firsts->count)]);
+    dmlops_plan_int_64 made_4 = dmlops_plan_place_of(planning, &views->key_before, sources->key_before, tensors, &key,
+        0, none);
     dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
+    dmlops_plan_int_64 made_5 = dmlops_plan_place_of(planning, &views->value, sources->value, tensors, &value,
+        dmlops_multiply(each, firsts->items[dmlops_item(planning, attention->value, firsts->count)]), begin);
+    dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
+    dmlops_plan_int_64 made_6 = dmlops_plan_place_of(planning, &views->value_before, sources->value_before, tensors,
+        &value, 0, none);
+    dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
+    dmlops_plan_int_64 made_7 = dmlops_plan_place_of(planning, &views->output, sources->output, tensors, &means,
+        firsts->items[dmlops_item(planning, attention->target, firsts->count)], none);
+    dmlops_plan_int_64_extend(planning, &places, made_7.count, made_7.items);
+    dmlops_plan_int_64 made_8;
+    made_8.count = 0;
+    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, dmlops_divide(first_part, 4));
+    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
+    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
+    dmlops_plan_int_64_insert(planning, &made_8, made_8.count, 0);
+    dmlops_plan_int_64_extend(planning, &places, made_8.count, made_8.items);
+    dmlops_plan_int_64 made_9 = dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, &key,
+        0, none);
+    dmlops_plan_int_64_extend(planning, &places, made_9.count, made_9.items);
+    dmlops_plan_int_64 made_10 = dmlops_plan_place_of(planning, &views->value_stored, sources->value_stored, tensors,
+        &value, 0, none);
+    dmlops_plan_int_64_extend(planning, &places, made_10.count, made_10.items);
     return places;
 }
 
@@ -25158,15 +25306,20 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
     return made_1;
 }
 
+/* The macros of what is read and written directly. */
+DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
+    dmlops_out_define(planning, "", "QUERY_IN", dmlops_add(sources->query, 1));
+    dmlops_out_define(planning, "", "KEY_IN", dmlops_add(sources->key, 1));
+    dmlops_out_define(planning, "", "VALUE_IN", dmlops_add(sources->value, 1));
+    dmlops_out_define(planning, "", "OUTPUT_IN", dmlops_add(sources->output, 1));
+}
+
 /* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
    what is written. */
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes, int by_units, const dmlops_plan_Sources* sources) {
-    dmlops_out_define(planning, "", "QUERY_IN", dmlops_add(sources->query, 1));
-    dmlops_out_define(planning, "", "KEY_IN", dmlops_add(sources->key, 1));
-    dmlops_out_define(planning, "", "VALUE_IN", dmlops_add(sources->value, 1));
-    dmlops_out_define(planning, "", "OUTPUT_IN", dmlops_add(sources->output, 1));
+    dmlops_plan_define_sources(planning, sources);
     if (by_units) {
         dmlops_plan_AttentionGroups made_1 = dmlops_plan_define_attention_units(planning, attention, tensors,
             kept_sizes, sizes);
@@ -25193,6 +25346,247 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention(dmlops_pl
     made_2.threads = dmlops_multiply(groups, 128);
     made_2.in_group = 128;
     return made_2;
+}
+
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_no_parts(dmlops_planning* planning) {
+    (void)planning;
+    dmlops_plan_Parts made_1;
+    made_1.applies = 0;
+    made_1.vector = 1;
+    made_1.shared = 1;
+    made_1.rows = 1;
+    made_1.blocks = 1;
+    made_1.lanes = 1;
+    made_1.each = 1;
+    made_1.fetches = 1;
+    made_1.value_lanes = 1;
+    made_1.value_each = 1;
+    made_1.value_fetches = 1;
+    made_1.keys = 1;
+    made_1.number = 1;
+    return made_1;
+}
+
+/* Elements in 16 bytes of the one type that all floats have; 1 where they have several. */
+DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int64_t bits = 0;
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float) {
+            if ((bits != 0) && (bits != tensor->bits)) {
+                return 1;
+            }
+            bits = tensor->bits;
+        }
+    }
+    return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
+}
+
+/* What suits few queries, with so many parts that a GPU is busy, of whole rounds of all threads. */
+DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes) {
+    dmlops_plan_int_8 query = kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    dmlops_plan_int_8 sizes = kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+    int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
+    int64_t depth = query.items[dmlops_item(planning, 3, query.count)];
+    int64_t width = sizes.items[dmlops_item(planning, 3, sizes.count)];
+    if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0) ||
+        (dmlops_max(depth, width) > 512)) {
+        dmlops_plan_Parts made_1 = dmlops_plan_no_parts(planning);
+        return made_1;
+    }
+    if (sizes.items[dmlops_item(planning, 2, sizes.count)] > 8) {
+        dmlops_plan_Parts made_2 = dmlops_plan_no_parts(planning);
+        return made_2;
+    }
+    int64_t shared = dmlops_max(views->shared, 1);
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(depth, vector), 16);
+    int64_t value_lanes = dmlops_plan_power_below(planning, dmlops_divide(width, vector), 16);
+    int64_t each = dmlops_plan_ceil_div(planning, dmlops_divide(depth, vector), lanes);
+    int64_t value_each = dmlops_plan_ceil_div(planning, dmlops_divide(width, vector), value_lanes);
+    int64_t wanted = dmlops_plan_times(planning, shared, sizes.items[dmlops_item(planning, 2, sizes.count)]);
+    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(each, value_each)), 8);
+    int64_t rows = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(wanted, most))) {
+        rows = dmlops_multiply(rows, 2);
+    }
+    int64_t blocks = dmlops_plan_ceil_div(planning, wanted, rows);
+    int64_t fetches = dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows, each)), 8),
+        1);
+    int64_t value_fetches = dmlops_min(dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, value_each), 8),
+        1), value_lanes);
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), fetches), 128);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes.items[dmlops_item(planning, 0,
+        sizes.count)], dmlops_divide(sizes.items[dmlops_item(planning, 1, sizes.count)], shared)), blocks);
+    int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
+    int64_t own = round_;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= most_keys) &&
+        (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
+        own = dmlops_multiply(own, 2);
+    }
+    dmlops_plan_Parts made_3;
+    made_3.applies = 1;
+    made_3.vector = vector;
+    made_3.shared = shared;
+    made_3.rows = rows;
+    made_3.blocks = blocks;
+    made_3.lanes = lanes;
+    made_3.each = each;
+    made_3.fetches = fetches;
+    made_3.value_lanes = value_lanes;
+    made_3.value_each = value_each;
+    made_3.value_fetches = value_fetches;
+    made_3.keys = own;
+    made_3.number = dmlops_plan_ceil_div(planning, keys, own);
+    return made_3;
+}
+
+/* The sizes with so many rows. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    int64_t rows) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, rows);
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    return made_1;
+}
+
+/* The view of these rows. */
+DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
+    begin) {
+    dmlops_plan_int_8 first;
+    first.count = 0;
+    for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
+        const int64_t place = view->first.items[each_1];
+        const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
+        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(begin, step)));
+    }
+    dmlops_plan_View made_2;
+    made_2.tensor = view->tensor;
+    made_2.first = first;
+    made_2.batch = view->batch;
+    made_2.head = view->head;
+    made_2.row = view->row;
+    made_2.element = view->element;
+    made_2.limits = view->limits;
+    return made_2;
+}
+
+/* What the pass reads and writes directly, where it would do no more than `plain` says if it had no parts: keys and
+   values may be stored on the way, and, if `is_split`, those that were there before are read where they are. */
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_by_parts(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
+    tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split) {
+    dmlops_plan_int_8 keys = kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
+    dmlops_plan_int_8 values = kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
+    int64_t key_stored = -1;
+    int64_t value_stored = -1;
+    if (views->shared > 0) {
+        key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, &keys, vector);
+        value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, &values, vector);
+    }
+    int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
+    int64_t key = plain->key;
+    int64_t value = plain->value;
+    int64_t key_before = -1;
+    int64_t value_before = -1;
+    if (is_split && (0 < begin && begin < keys.items[dmlops_item(planning, 2, keys.count)]) && (begin ==
+        dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
+        dmlops_plan_int_8 made_1 = dmlops_plan_with_rows(planning, &keys, begin);
+        key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
+        dmlops_plan_int_8 made_2 = dmlops_plan_with_rows(planning, &values, begin);
+        value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
+    }
+    if ((key_before == -1) || (value_before == -1)) {
+        dmlops_plan_Sources made_3;
+        made_3.query = plain->query;
+        made_3.key = key;
+        made_3.value = value;
+        made_3.output = plain->output;
+        made_3.key_before = -1;
+        made_3.value_before = -1;
+        made_3.begin = 0;
+        made_3.key_stored = key_stored;
+        made_3.value_stored = value_stored;
+        return made_3;
+    }
+    int64_t rest = dmlops_subtract(keys.items[dmlops_item(planning, 2, keys.count)], begin);
+    dmlops_plan_View made_4 = dmlops_plan_from_row(planning, &views->key, begin);
+    dmlops_plan_int_8 made_5 = dmlops_plan_with_rows(planning, &keys, rest);
+    key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
+    dmlops_plan_View made_6 = dmlops_plan_from_row(planning, &views->value, begin);
+    dmlops_plan_int_8 made_7 = dmlops_plan_with_rows(planning, &values, rest);
+    value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
+    dmlops_plan_Sources made_8;
+    made_8.query = plain->query;
+    made_8.key = key;
+    made_8.value = value;
+    made_8.output = plain->output;
+    made_8.key_before = key_before;
+    made_8.value_before = value_before;
+    made_8.begin = begin;
+    made_8.key_stored = key_stored;
+    made_8.value_stored = value_stored;
+    return made_8;
+}
+
+/* Words of scratch in which groups leave what they find, where it is to be joined: a row of values for each part of a
+   query, and four more. */
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
+    dmlops_plan_int_8* sizes) {
+    if (!parts->applies || (parts->number == 1)) {
+        return 0;
+    }
+    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
+        sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2,
+        sizes->count)]);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, parts->number),
+        dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
+}
+
+/* The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes` are those of
+   what is written. */
+DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planning* planning, const
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, int joins) {
+    dmlops_plan_define_sources(planning, sources);
+    dmlops_out_define(planning, "", "KEY_BEFORE_IN", dmlops_add(sources->key_before, 1));
+    dmlops_out_define(planning, "", "VALUE_BEFORE_IN", dmlops_add(sources->value_before, 1));
+    dmlops_out_define(planning, "", "KEY_STORED_IN", dmlops_add(sources->key_stored, 1));
+    dmlops_out_define(planning, "", "VALUE_STORED_IN", dmlops_add(sources->value_stored, 1));
+    dmlops_out_define(planning, "", "BY_PARTS", 1);
+    dmlops_out_define(planning, "", "JOINS", (int64_t)joins);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(parts->number > 1));
+    dmlops_out_define(planning, "", "VECTOR", parts->vector);
+    dmlops_out_define(planning, "", "SHARED", parts->shared);
+    dmlops_out_define(planning, "", "ROWS", parts->rows);
+    dmlops_out_define(planning, "", "LANES", parts->lanes);
+    dmlops_out_define(planning, "", "KEY_VECTORS", parts->each);
+    dmlops_out_define(planning, "", "KEY_FETCHES", parts->fetches);
+    dmlops_out_define(planning, "", "VALUE_LANES", parts->value_lanes);
+    dmlops_out_define(planning, "", "VALUE_VECTORS", parts->value_each);
+    dmlops_out_define(planning, "", "VALUE_FETCHES", parts->value_fetches);
+    dmlops_out_define(planning, "", "PART_KEYS", parts->keys);
+    dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+    dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
+    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    int64_t groups = dmlops_plan_times(planning, heads, sizes->items[dmlops_item(planning, 2, sizes->count)]);
+    if (!joins) {
+        groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(heads, parts->shared),
+            parts->blocks), parts->number);
+    }
+    dmlops_plan_AttentionGroups made_1;
+    made_1.threads = dmlops_plan_times(planning, groups, 128);
+    made_1.in_group = 128;
+    return made_1;
 }
 
 /* What ordinary arithmetic has. */
@@ -25626,13 +26020,15 @@ DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, co
     int64_t direct = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
         sources->key, attention->key);
     direct = direct | dmlops_plan_bit_of(planning, sources->value, attention->value);
-    int64_t outputs = dmlops_plan_bit_of(planning, sources->output, sources->output);
+    int64_t stored = dmlops_plan_bit_of(planning, sources->key_stored, sources->key_stored) |
+        dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
+    int64_t outputs = dmlops_plan_bit_of(planning, sources->output, sources->output) | stored;
     int attends = one->number == attention->number;
     dmlops_plan_Pass made_1;
     made_1.number = one->number;
     made_1.writes_kept = one->writes_kept;
     made_1.target = one->target;
-    made_1.writes = (attends && (outputs != 0)) ? 0 : one->writes;
+    made_1.writes = (attends && (sources->output != -1)) ? 0 : one->writes;
     made_1.outputs = attends ? outputs : dmlops_subtract(one->outputs, one->outputs & outputs);
     made_1.reads = attends ? dmlops_subtract(one->reads, one->reads & direct) : one->reads;
     made_1.is_along = one->is_along;
@@ -25655,6 +26051,14 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planni
 /* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
+    dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
+    dmlops_plan_Space made_2 = dmlops_plan_space_without(planning, told, shader, wanted, &made_1);
+    return made_2;
+}
+
+/* The same without the rows that attention reads elsewhere. */
+DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources) {
     dmlops_plan_int_64 firsts;
     firsts.count = 0;
     int64_t words = 0;
@@ -25663,15 +26067,30 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, 
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? told->is_double : kept->is_wide;
-            int64_t own = dmlops_multiply(dmlops_plan_element_count(planning,
-                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1);
+            dmlops_plan_int_8 made_1 = dmlops_plan_rows_left(planning, shader, sources, place,
+                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]);
+            int64_t own = dmlops_plan_element_count(planning, &made_1);
+            own = dmlops_multiply(own, wide ? 2 : 1);
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
-    dmlops_plan_Space made_1;
-    made_1.firsts = firsts;
-    made_1.words = words;
-    return made_1;
+    dmlops_plan_Space made_2;
+    made_2.firsts = firsts;
+    made_2.words = words;
+    return made_2;
+}
+
+/* The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
+    shader, const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes) {
+    dmlops_plan_int_8 left;
+    left.count = 0;
+    dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
+    if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
+        left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
+            sizes->count)], sources->begin);
+    }
+    return left;
 }
 
 /* The sizes of what a pass goes through. */
@@ -25935,17 +26354,21 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
     return one->reads;
 }
 
-/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each written by a
-   pass that writes nothing else. `wanted` are all that lead to outputs. */
+/* The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts reads of
+   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted) {
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
     int64_t halves = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
             dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
-            if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
-                halves = one->reads;
+            if (parts->applies) {
+                halves = (parts->vector == 8) ? one->reads : 0;
+            } else {
+                if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
+                    halves = one->reads;
+                }
             }
         }
     }
@@ -25958,6 +26381,21 @@ DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const d
     return halves;
 }
 
+/* Whether passes that lead to outputs read the keys or the values of attention, besides that itself. */
+DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted) {
+    dmlops_plan_AttentionPass attention = shader->attention;
+    int64_t both = dmlops_shift(1, attention.key) | dmlops_shift(1, attention.value);
+    for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
+        const dmlops_plan_Pass* one = &every->items[each_1];
+        if ((one->number != attention.number) && ((one->reads & both) != 0) && dmlops_plan_is_needed(planning, one,
+            there, wanted)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* The passes that lead to outputs: attention without copies, sums by groups, where these suit. */
 DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -25967,27 +26405,53 @@ DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, cons
     int64_t there = dmlops_plan_present(planning, told);
     int64_t led = dmlops_plan_needed(planning, told, shader);
     dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &sources);
+    dmlops_plan_Parts made_3 = dmlops_plan_no_parts(planning);
     dmlops_plan_Pass_32 every = made_2;
     int64_t wanted = led;
-    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led);
+    dmlops_plan_Parts parts = made_3;
+    dmlops_plan_AttentionViews views = told->attention;
+    dmlops_plan_Tensor_16 tensors = told->tensors;
+    dmlops_plan_int_8_16 kept_sizes = told->kept_sizes;
     int attends = (attention.number != -1) && (((led >> attention.target) & 1) == 1);
     if (attends) {
-        dmlops_plan_Sources made_3 = dmlops_plan_sources_of(planning, &attention, &told->attention, &told->tensors,
-            &told->kept_sizes, halves != 0);
-        sources = made_3;
-        dmlops_plan_Pass_32 made_4 = dmlops_plan_passes_with(planning, shader, &sources);
-        every = made_4;
-        wanted = dmlops_plan_leading(planning, &every, there);
+        dmlops_plan_AttentionViews made_4 = dmlops_plan_settled(planning, &attention, &views, &tensors, &kept_sizes);
+        views = made_4;
+        dmlops_plan_Parts made_5 = dmlops_plan_parts_of(planning, &attention, &views, &tensors, &kept_sizes);
+        parts = made_5;
     }
-    dmlops_plan_Pass_32 made_5 = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
-    dmlops_plan_Way made_6;
-    made_6.passes = made_5;
-    made_6.wanted = wanted;
-    made_6.led = led;
-    made_6.halves = halves;
-    made_6.attends = attends;
-    made_6.sources = sources;
-    return made_6;
+    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
+    if (attends) {
+        int64_t vector = (halves != 0) ? 8 : 4;
+        dmlops_plan_Sources plain = dmlops_plan_sources_of(planning, &attention, &views, &tensors, &kept_sizes, vector);
+        sources = plain;
+        if (parts.applies) {
+            dmlops_plan_Sources made_6 = dmlops_plan_sources_by_parts(planning, &attention, &views, &tensors,
+                &kept_sizes, &plain, vector, 1);
+            sources = made_6;
+        }
+        dmlops_plan_Pass_32 made_7 = dmlops_plan_passes_with(planning, shader, &sources);
+        every = made_7;
+        wanted = dmlops_plan_leading(planning, &every, there);
+        if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
+            dmlops_plan_Sources made_8 = dmlops_plan_sources_by_parts(planning, &attention, &views, &tensors,
+                &kept_sizes, &plain, vector, 0);
+            sources = made_8;
+            dmlops_plan_Pass_32 made_9 = dmlops_plan_passes_with(planning, shader, &sources);
+            every = made_9;
+            wanted = dmlops_plan_leading(planning, &every, there);
+        }
+    }
+    dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
+    dmlops_plan_Way made_10;
+    made_10.passes = passes;
+    made_10.wanted = wanted;
+    made_10.led = led;
+    made_10.halves = halves;
+    made_10.attends = attends;
+    made_10.parts = parts;
+    made_10.views = views;
+    made_10.sources = sources;
+    return made_10;
 }
 
 /* The dispatches; none where every output is absent. */
@@ -26004,9 +26468,14 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     if (way.passes.count == 0) {
         return;
     }
-    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, way.wanted);
-    if (space.words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, space.words));
+    dmlops_plan_Space space = dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources);
+    int64_t words = space.words;
+    if (way.attends) {
+        words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
+            &told->kept_sizes.items[dmlops_item(planning, shader->attention.target, told->kept_sizes.count)]));
+    }
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_plan_Buffer made_2 = dmlops_plan_stand_in_of(planning, told);
@@ -26016,10 +26485,9 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
         int64_t each = (way.halves == 0) ? 1 : 2;
-        dmlops_plan_AttentionViews views = told->attention;
         dmlops_plan_int_64 firsts = space.firsts;
-        dmlops_plan_int_64 made_3 = dmlops_plan_places_of(planning, &shader->attention, &views, &way.sources,
-            &told->tensors, &told->kept_sizes, &firsts, each);
+        dmlops_plan_int_64 made_3 = dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources,
+            &told->tensors, &told->kept_sizes, &firsts, each, space.words);
         dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
@@ -26028,8 +26496,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             const dmlops_plan_Pass* one = &way.passes.items[each_4];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
-            from_zeros);
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
         dmlops_out_write(planning, &made_5);
     }
     if (shader->attention.number != -1) {
@@ -26092,45 +26559,83 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits) {
-    dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+    dmlops_plan_int_8 made_1 = dmlops_plan_box_of(planning, told, one);
+    dmlops_plan_int_8 shape = dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target :
+        -1, &made_1);
     int64_t whole = dmlops_plan_element_count(planning, &shape);
     if (whole >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
         return;
     }
     int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)]) : whole;
+    if (one->number == shader->attention.number) {
+        dmlops_plan_dispatch_attention(planning, told, shader, way, known, one, count, waits);
+        return;
+    }
+    if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
+        shader->attention.value) & 1) == 1))) {
+        dmlops_out_define(planning, "", "LATER", 1);
+    }
     int64_t threads = count;
     int64_t in_group = 64;
-    if (one->number == shader->attention.number) {
-        dmlops_plan_AttentionGroups attending = dmlops_plan_define_attention(planning, &shader->attention,
-            &told->tensors, &told->kept_sizes, &shape, way->halves != 0, &way->sources);
-        threads = attending.threads;
-        in_group = attending.in_group;
+    if ((one->writes & way->halves) != 0) {
+        dmlops_out_define(planning, "", "HALVING", 1);
+        dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
+        count = dmlops_divide(count, 8);
+        threads = count;
     } else {
-        if ((one->writes & way->halves) != 0) {
-            dmlops_out_define(planning, "", "HALVING", 1);
-            dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
-            count = dmlops_divide(count, 8);
-            threads = count;
-        } else {
-            if (tile->threads > 0) {
-                dmlops_plan_define_sums(planning, tile);
-                threads = tile->all_threads;
-                in_group = tile->threads;
-            }
+        if (tile->threads > 0) {
+            dmlops_plan_define_sums(planning, tile);
+            threads = tile->all_threads;
+            in_group = tile->threads;
         }
     }
     if (shader->sums.count > 0) {
         dmlops_out_define(planning, "", "SCRATCH_VECTOR", (tile->units.rows > 0) ? 4 : 1);
     }
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_plan_AttentionGroups made_2;
+    made_2.threads = threads;
+    made_2.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_2, waits);
+}
+
+/* The dispatch of attention, and one that joins its parts. */
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
+    dmlops_plan_Pass* one, int64_t count, int waits) {
+    dmlops_plan_AttentionPass attention = shader->attention;
+    dmlops_plan_Tensor_16 tensors = told->tensors;
+    dmlops_plan_Sources sources = way->sources;
+    dmlops_plan_Parts parts = way->parts;
+    dmlops_plan_int_8 sizes = dmlops_plan_box_of(planning, told, one);
+    if (!parts.applies) {
+        dmlops_plan_AttentionGroups groups = dmlops_plan_define_attention(planning, &attention, &tensors,
+            &told->kept_sizes, &sizes, way->halves != 0, &sources);
+        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &groups, waits);
+        return;
+    }
+    dmlops_plan_AttentionGroups finding = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes, &sources,
+        &parts, 0);
+    dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &finding, waits);
+    if (parts.number > 1) {
+        dmlops_plan_AttentionGroups joining = dmlops_plan_define_parts(planning, &attention, &tensors, &sizes,
+            &sources, &parts, 1);
+        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
+    }
+}
+
+/* A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone has. */
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
+    first, const dmlops_plan_AttentionGroups* threads, int waits) {
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads->threads, threads->in_group, 1);
+    dmlops_out_define(planning, "", "NUM_THREADS", threads->in_group);
     dmlops_out_define(planning, "", "PASS", one->number);
-    dmlops_out_define(planning, "", "RANK", shape.count);
+    dmlops_out_define(planning, "", "RANK", shape->count);
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < shape.count; ++each_2) {
-        const int64_t size = shape.items[each_2];
+    for (int64_t each_2 = 0; each_2 < shape->count; ++each_2) {
+        const int64_t size = shape->items[each_2];
         dmlops_plan_int_16 made_3;
         made_3.count = 0;
         dmlops_plan_Loop made_4;
@@ -26145,7 +26650,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     params.activations = known->activations;
     params.elements = told->elements;
     params.count = count;
-    params.first = dmlops_multiply(step, count);
+    params.first = first;
     params.groupColumns = groups.columns;
     params.scalars = known->scalars;
     dmlops_put_DefinitionParams(planning, &params);
@@ -26345,15 +26850,6 @@ DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_
     (void)planning;
     return dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
         dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), 1);
-}
-
-/* The greatest power of 2 that is no more than either. */
-DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit) {
-    int64_t power = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(2, power) <= dmlops_min(number, limit))) {
-        power = dmlops_multiply(2, power);
-    }
-    return power;
 }
 
 /* Whether a thread can hold what a block of that size needs. */
@@ -36204,6 +36700,8 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputPresentKeyTensor = dmlops_buffer(desc->OutputPresentKeyTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputPresentValueTensor = dmlops_buffer(desc->OutputPresentValueTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
@@ -36425,99 +36923,115 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen6 = chosen5;
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
+    told.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list18;
     list18.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list19;
-        list19.count = 0;
-        dmlops_push(&list19, 0);
-        dmlops_push(&list19, 0);
-        dmlops_push(&list19, 0);
-        dmlops_align(&list19, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list19;
+            list19.count = 0;
+            dmlops_push(&list19, 0);
+            dmlops_push(&list19, 0);
+            dmlops_push(&list19, 0);
+            dmlops_align(&list19, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
+        } else {
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+        }
     } else {
-        dmlops_push(&list18, 0);
-        dmlops_push(&list18, 0);
-        dmlops_push(&list18, 0);
-        dmlops_push(&list18, 0);
-        dmlops_push(&list18, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.first, &list18);
     dmlops_list list20;
     list20.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list21;
-        list21.count = 0;
-        dmlops_push(&list21, 1);
-        dmlops_push(&list21, 0);
-        dmlops_push(&list21, 0);
-        dmlops_align(&list21, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list21;
+            list21.count = 0;
+            dmlops_push(&list21, 1);
+            dmlops_push(&list21, 0);
+            dmlops_push(&list21, 0);
+            dmlops_align(&list21, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
+        } else {
+            dmlops_push(&list20, 1);
+            dmlops_push(&list20, 0);
+            dmlops_push(&list20, 0);
+            dmlops_push(&list20, 0);
+            dmlops_push(&list20, 0);
+        }
     } else {
-        dmlops_push(&list20, 1);
-        dmlops_push(&list20, 0);
-        dmlops_push(&list20, 0);
-        dmlops_push(&list20, 0);
-        dmlops_push(&list20, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.batch, &list20);
     dmlops_list list22;
     list22.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list23;
-        list23.count = 0;
-        dmlops_push(&list23, 0);
-        dmlops_push(&list23, 0);
-        dmlops_list list24;
-        list24.count = 0;
-        dmlops_append(&list24, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-        dmlops_align(&list24, 3, 1);
-        dmlops_push(&list23, dmlops_divide(dmlops_list_entry(list24.values, list24.count, 2), (int64_t)desc->HeadCount));
-        dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list23;
+            list23.count = 0;
+            dmlops_push(&list23, 0);
+            dmlops_push(&list23, 0);
+            dmlops_list list24;
+            list24.count = 0;
+            dmlops_append(&list24, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list24, 3, 1);
+            dmlops_push(&list23, dmlops_divide(dmlops_list_entry(list24.values, list24.count, 2), (int64_t)desc->HeadCount));
+            dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+        } else {
+            dmlops_push(&list22, 0);
+            dmlops_push(&list22, 0);
+            dmlops_push(&list22, 1);
+            dmlops_push(&list22, 0);
+            dmlops_push(&list22, 0);
+        }
     } else {
-        dmlops_push(&list22, 0);
-        dmlops_push(&list22, 0);
-        dmlops_push(&list22, 1);
-        dmlops_push(&list22, 0);
-        dmlops_push(&list22, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.head, &list22);
     dmlops_list list25;
     list25.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list26;
-        list26.count = 0;
-        dmlops_push(&list26, 0);
-        dmlops_push(&list26, 1);
-        dmlops_push(&list26, 0);
-        dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list25, list26.values, list26.count, 0, list26.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list26;
+            list26.count = 0;
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 1);
+            dmlops_push(&list26, 0);
+            dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list25, list26.values, list26.count, 0, list26.count);
+        } else {
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 1);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+        }
     } else {
-        dmlops_push(&list25, 0);
-        dmlops_push(&list25, 1);
-        dmlops_push(&list25, 0);
-        dmlops_push(&list25, 0);
-        dmlops_push(&list25, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.row, &list25);
     dmlops_list list27;
     list27.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list28;
-        list28.count = 0;
-        dmlops_push(&list28, 0);
-        dmlops_push(&list28, 0);
-        dmlops_push(&list28, 1);
-        dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list27, list28.values, list28.count, 0, list28.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list28;
+            list28.count = 0;
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 1);
+            dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list27, list28.values, list28.count, 0, list28.count);
+        } else {
+            dmlops_push(&list27, 0);
+            dmlops_push(&list27, 0);
+            dmlops_push(&list27, 0);
+            dmlops_push(&list27, 0);
+            dmlops_push(&list27, 1);
+        }
     } else {
-        dmlops_push(&list27, 0);
-        dmlops_push(&list27, 0);
-        dmlops_push(&list27, 0);
-        dmlops_push(&list27, 0);
-        dmlops_push(&list27, 1);
     }
     dmlops_tell_list(planning, &told.attention.query.element, &list27);
     dmlops_list list29;
@@ -36526,526 +37040,876 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1);
     dmlops_list list30;
     list30.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list31;
-        list31.count = 0;
-        dmlops_push(&list31, 0);
-        dmlops_push(&list31, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        dmlops_push(&list31, 0);
-        dmlops_align(&list31, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list30, list31.values, list31.count, 0, list31.count);
-    } else {
-        if (desc->StackedQueryKeyTensor != NULL) {
-            dmlops_push(&list30, 0);
-            dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list30, 0);
-            dmlops_push(&list30, 1);
-            dmlops_push(&list30, 0);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->KeyTensor != NULL) {
+            dmlops_list list31;
+            list31.count = 0;
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list31, 0);
+            dmlops_align(&list31, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list30, list31.values, list31.count, 0, list31.count);
         } else {
-            if (desc->StackedKeyValueTensor != NULL) {
-                dmlops_push(&list30, 0);
-                dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list30, 0);
-                dmlops_push(&list30, 0);
-                dmlops_push(&list30, 0);
-            } else {
+            if (desc->StackedQueryKeyTensor != NULL) {
                 dmlops_push(&list30, 0);
                 dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
                 dmlops_push(&list30, 0);
                 dmlops_push(&list30, 1);
                 dmlops_push(&list30, 0);
+            } else {
+                if (desc->StackedKeyValueTensor != NULL) {
+                    dmlops_push(&list30, 0);
+                    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list30, 0);
+                    dmlops_push(&list30, 0);
+                    dmlops_push(&list30, 0);
+                } else {
+                    dmlops_push(&list30, 0);
+                    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list30, 0);
+                    dmlops_push(&list30, 1);
+                    dmlops_push(&list30, 0);
+                }
             }
         }
+        dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    } else {
     }
-    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
     dmlops_tell_list(planning, &told.attention.key.first, &list30);
     dmlops_list list32;
     list32.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list33;
-        list33.count = 0;
-        dmlops_push(&list33, 1);
-        dmlops_push(&list33, 0);
-        dmlops_push(&list33, 0);
-        dmlops_align(&list33, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list32, list33.values, list33.count, 0, list33.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->KeyTensor != NULL) {
+            dmlops_list list33;
+            list33.count = 0;
+            dmlops_push(&list33, 1);
+            dmlops_push(&list33, 0);
+            dmlops_push(&list33, 0);
+            dmlops_align(&list33, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list32, list33.values, list33.count, 0, list33.count);
+        } else {
+            dmlops_push(&list32, 1);
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 0);
+        }
+        dmlops_push(&list32, 0);
     } else {
-        dmlops_push(&list32, 1);
-        dmlops_push(&list32, 0);
-        dmlops_push(&list32, 0);
-        dmlops_push(&list32, 0);
-        dmlops_push(&list32, 0);
     }
-    dmlops_push(&list32, 0);
     dmlops_tell_list(planning, &told.attention.key.batch, &list32);
     dmlops_list list34;
     list34.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list35;
-        list35.count = 0;
-        dmlops_push(&list35, 0);
-        dmlops_push(&list35, 0);
-        dmlops_list list36;
-        list36.count = 0;
-        if (desc->QueryTensor != NULL) {
-            dmlops_list list37;
-            list37.count = 0;
-            dmlops_append(&list37, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list37, 3, 1);
-            dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
-        } else {
-            if (desc->StackedQueryKeyTensor != NULL) {
-                dmlops_append(&list36, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->KeyTensor != NULL) {
+            dmlops_list list35;
+            list35.count = 0;
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 0);
+            dmlops_list list36;
+            list36.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list37;
+                list37.count = 0;
+                dmlops_append(&list37, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list37, 3, 1);
+                dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
             } else {
-                if (desc->StackedQueryKeyValueTensor != NULL) {
-                    dmlops_append(&list36, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list36, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
-                    dmlops_push(&list36, 0);
-                    dmlops_push(&list36, 0);
-                    dmlops_push(&list36, 0);
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list36, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list36, 0);
+                        dmlops_push(&list36, 0);
+                        dmlops_push(&list36, 0);
+                    }
                 }
             }
+            dmlops_push(&list35, dmlops_divide(dmlops_list_entry(list36.values, list36.count, 2), (int64_t)desc->HeadCount));
+            dmlops_align(&list35, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list34, list35.values, list35.count, 0, list35.count);
+        } else {
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 1);
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 0);
         }
-        dmlops_push(&list35, dmlops_divide(dmlops_list_entry(list36.values, list36.count, 2), (int64_t)desc->HeadCount));
-        dmlops_align(&list35, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list34, list35.values, list35.count, 0, list35.count);
+        dmlops_push(&list34, 0);
     } else {
-        dmlops_push(&list34, 0);
-        dmlops_push(&list34, 0);
-        dmlops_push(&list34, 1);
-        dmlops_push(&list34, 0);
-        dmlops_push(&list34, 0);
     }
-    dmlops_push(&list34, 0);
     dmlops_tell_list(planning, &told.attention.key.head, &list34);
     dmlops_list list38;
     list38.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list39;
-        list39.count = 0;
-        dmlops_push(&list39, 0);
-        dmlops_push(&list39, 1);
-        dmlops_push(&list39, 0);
-        dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
-    } else {
-        dmlops_push(&list38, 0);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->KeyTensor != NULL) {
+            dmlops_list list39;
+            list39.count = 0;
+            dmlops_push(&list39, 0);
+            dmlops_push(&list39, 1);
+            dmlops_push(&list39, 0);
+            dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
+        } else {
+            dmlops_push(&list38, 0);
+            dmlops_push(&list38, 1);
+            dmlops_push(&list38, 0);
+            dmlops_push(&list38, 0);
+            dmlops_push(&list38, 0);
+        }
         dmlops_push(&list38, 1);
-        dmlops_push(&list38, 0);
-        dmlops_push(&list38, 0);
-        dmlops_push(&list38, 0);
+    } else {
     }
-    dmlops_push(&list38, 1);
     dmlops_tell_list(planning, &told.attention.key.row, &list38);
     dmlops_list list40;
     list40.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list41;
-        list41.count = 0;
-        dmlops_push(&list41, 0);
-        dmlops_push(&list41, 0);
-        dmlops_push(&list41, 1);
-        dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->KeyTensor != NULL) {
+            dmlops_list list41;
+            list41.count = 0;
+            dmlops_push(&list41, 0);
+            dmlops_push(&list41, 0);
+            dmlops_push(&list41, 1);
+            dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
+        } else {
+            dmlops_push(&list40, 0);
+            dmlops_push(&list40, 0);
+            dmlops_push(&list40, 0);
+            dmlops_push(&list40, 0);
+            dmlops_push(&list40, 1);
+        }
+        dmlops_push(&list40, 0);
     } else {
-        dmlops_push(&list40, 0);
-        dmlops_push(&list40, 0);
-        dmlops_push(&list40, 0);
-        dmlops_push(&list40, 0);
-        dmlops_push(&list40, 1);
     }
-    dmlops_push(&list40, 0);
     dmlops_tell_list(planning, &told.attention.key.element, &list40);
     dmlops_list list42;
     list42.count = 0;
-    int64_t chosen9;
-    if (desc->KeyTensor != NULL) {
-        chosen9 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen8;
-        if (desc->StackedKeyValueTensor != NULL) {
-            chosen8 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+    if (!(desc->BiasTensor != NULL)) {
+        int64_t chosen9;
+        if (desc->KeyTensor != NULL) {
+            chosen9 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
         } else {
-            int64_t chosen7;
-            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                dmlops_list list43;
-                list43.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list44;
-                    list44.count = 0;
-                    dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list44, 3, 1);
-                    dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+            int64_t chosen8;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen8 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen7;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list43;
+                    list43.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list44;
+                        list44.count = 0;
+                        dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list44, 3, 1);
+                        dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
                     } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list43, 0);
-                            dmlops_push(&list43, 0);
-                            dmlops_push(&list43, 0);
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list43, 0);
+                                dmlops_push(&list43, 0);
+                                dmlops_push(&list43, 0);
+                            }
                         }
                     }
+                    chosen7 = dmlops_list_entry(list43.values, list43.count, 1);
+                } else {
+                    chosen7 = 0;
                 }
-                chosen7 = dmlops_list_entry(list43.values, list43.count, 1);
-            } else {
-                chosen7 = 0;
+                chosen8 = chosen7;
             }
-            chosen8 = chosen7;
+            chosen9 = chosen8;
         }
-        chosen9 = chosen8;
+        dmlops_push(&list42, chosen9);
+    } else {
     }
-    dmlops_push(&list42, chosen9);
     dmlops_tell_list(planning, &told.attention.key.limits, &list42);
     told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list45;
     list45.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list46;
-        list46.count = 0;
-        dmlops_push(&list46, 0);
-        dmlops_push(&list46, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        dmlops_push(&list46, 0);
-        dmlops_align(&list46, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
-    } else {
-        if (desc->StackedKeyValueTensor != NULL) {
-            dmlops_push(&list45, 0);
-            dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list45, 0);
-            dmlops_push(&list45, 1);
-            dmlops_push(&list45, 0);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->ValueTensor != NULL) {
+            dmlops_list list46;
+            list46.count = 0;
+            dmlops_push(&list46, 0);
+            dmlops_push(&list46, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list46, 0);
+            dmlops_align(&list46, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
         } else {
-            dmlops_push(&list45, 0);
-            dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list45, 0);
-            dmlops_push(&list45, 2);
-            dmlops_push(&list45, 0);
+            if (desc->StackedKeyValueTensor != NULL) {
+                dmlops_push(&list45, 0);
+                dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list45, 0);
+                dmlops_push(&list45, 1);
+                dmlops_push(&list45, 0);
+            } else {
+                dmlops_push(&list45, 0);
+                dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list45, 0);
+                dmlops_push(&list45, 2);
+                dmlops_push(&list45, 0);
+            }
         }
+        dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    } else {
     }
-    dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
     dmlops_tell_list(planning, &told.attention.value.first, &list45);
     dmlops_list list47;
     list47.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list48;
-        list48.count = 0;
-        dmlops_push(&list48, 1);
-        dmlops_push(&list48, 0);
-        dmlops_push(&list48, 0);
-        dmlops_align(&list48, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->ValueTensor != NULL) {
+            dmlops_list list48;
+            list48.count = 0;
+            dmlops_push(&list48, 1);
+            dmlops_push(&list48, 0);
+            dmlops_push(&list48, 0);
+            dmlops_align(&list48, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
+        } else {
+            dmlops_push(&list47, 1);
+            dmlops_push(&list47, 0);
+            dmlops_push(&list47, 0);
+            dmlops_push(&list47, 0);
+            dmlops_push(&list47, 0);
+        }
+        dmlops_push(&list47, 0);
     } else {
-        dmlops_push(&list47, 1);
-        dmlops_push(&list47, 0);
-        dmlops_push(&list47, 0);
-        dmlops_push(&list47, 0);
-        dmlops_push(&list47, 0);
     }
-    dmlops_push(&list47, 0);
     dmlops_tell_list(planning, &told.attention.value.batch, &list47);
     dmlops_list list49;
     list49.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list50;
-        list50.count = 0;
-        dmlops_push(&list50, 0);
-        dmlops_push(&list50, 0);
-        dmlops_push(&list50, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
-        dmlops_align(&list50, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->ValueTensor != NULL) {
+            dmlops_list list50;
+            list50.count = 0;
+            dmlops_push(&list50, 0);
+            dmlops_push(&list50, 0);
+            dmlops_push(&list50, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
+            dmlops_align(&list50, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
+        } else {
+            dmlops_push(&list49, 0);
+            dmlops_push(&list49, 0);
+            dmlops_push(&list49, 1);
+            dmlops_push(&list49, 0);
+            dmlops_push(&list49, 0);
+        }
+        dmlops_push(&list49, 0);
     } else {
-        dmlops_push(&list49, 0);
-        dmlops_push(&list49, 0);
-        dmlops_push(&list49, 1);
-        dmlops_push(&list49, 0);
-        dmlops_push(&list49, 0);
     }
-    dmlops_push(&list49, 0);
     dmlops_tell_list(planning, &told.attention.value.head, &list49);
     dmlops_list list51;
     list51.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list52;
-        list52.count = 0;
-        dmlops_push(&list52, 0);
-        dmlops_push(&list52, 1);
-        dmlops_push(&list52, 0);
-        dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
-    } else {
-        dmlops_push(&list51, 0);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->ValueTensor != NULL) {
+            dmlops_list list52;
+            list52.count = 0;
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 1);
+            dmlops_push(&list52, 0);
+            dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
+        } else {
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 1);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+        }
         dmlops_push(&list51, 1);
-        dmlops_push(&list51, 0);
-        dmlops_push(&list51, 0);
-        dmlops_push(&list51, 0);
+    } else {
     }
-    dmlops_push(&list51, 1);
     dmlops_tell_list(planning, &told.attention.value.row, &list51);
     dmlops_list list53;
     list53.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list54;
-        list54.count = 0;
-        dmlops_push(&list54, 0);
-        dmlops_push(&list54, 0);
-        dmlops_push(&list54, 1);
-        dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->ValueTensor != NULL) {
+            dmlops_list list54;
+            list54.count = 0;
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 1);
+            dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+        } else {
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 1);
+        }
+        dmlops_push(&list53, 0);
     } else {
-        dmlops_push(&list53, 0);
-        dmlops_push(&list53, 0);
-        dmlops_push(&list53, 0);
-        dmlops_push(&list53, 0);
-        dmlops_push(&list53, 1);
     }
-    dmlops_push(&list53, 0);
     dmlops_tell_list(planning, &told.attention.value.element, &list53);
     dmlops_list list55;
     list55.count = 0;
-    int64_t chosen12;
-    if (desc->KeyTensor != NULL) {
-        chosen12 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen11;
-        if (desc->StackedKeyValueTensor != NULL) {
-            chosen11 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+    if (!(desc->BiasTensor != NULL)) {
+        int64_t chosen12;
+        if (desc->KeyTensor != NULL) {
+            chosen12 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
         } else {
-            int64_t chosen10;
-            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                dmlops_list list56;
-                list56.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list57;
-                    list57.count = 0;
-                    dmlops_append(&list57, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list57, 3, 1);
-                    dmlops_list_append(&list56, list57.values, list57.count, 0, list57.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list56, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+            int64_t chosen11;
+            if (desc->StackedKeyValueTensor != NULL) {
+                chosen11 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+            } else {
+                int64_t chosen10;
+                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                    dmlops_list list56;
+                    list56.count = 0;
+                    if (desc->QueryTensor != NULL) {
+                        dmlops_list list57;
+                        list57.count = 0;
+                        dmlops_append(&list57, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                        dmlops_align(&list57, 3, 1);
+                        dmlops_list_append(&list56, list57.values, list57.count, 0, list57.count);
                     } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list56, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        if (desc->StackedQueryKeyTensor != NULL) {
+                            dmlops_append(&list56, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list56, 0);
-                            dmlops_push(&list56, 0);
-                            dmlops_push(&list56, 0);
+                            if (desc->StackedQueryKeyValueTensor != NULL) {
+                                dmlops_append(&list56, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            } else {
+                                dmlops_push(&list56, 0);
+                                dmlops_push(&list56, 0);
+                                dmlops_push(&list56, 0);
+                            }
                         }
                     }
+                    chosen10 = dmlops_list_entry(list56.values, list56.count, 1);
+                } else {
+                    chosen10 = 0;
                 }
-                chosen10 = dmlops_list_entry(list56.values, list56.count, 1);
-            } else {
-                chosen10 = 0;
+                chosen11 = chosen10;
             }
-            chosen11 = chosen10;
+            chosen12 = chosen11;
         }
-        chosen12 = chosen11;
+        dmlops_push(&list55, chosen12);
+    } else {
     }
-    dmlops_push(&list55, chosen12);
     dmlops_tell_list(planning, &told.attention.value.limits, &list55);
-    told.attention.output.tensor = 11;
+    told.attention.key_before.tensor = (desc->PastKeyTensor != NULL ? (int64_t)9 : (int64_t)(int64_t)-1);
     dmlops_list list58;
     list58.count = 0;
-    dmlops_list list59;
-    list59.count = 0;
-    dmlops_push(&list59, 0);
-    dmlops_push(&list59, 0);
-    dmlops_push(&list59, 0);
-    dmlops_align(&list59, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list58, list59.values, list59.count, 0, list59.count);
-    dmlops_push(&list58, 0);
-    dmlops_push(&list58, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list58);
+    if (desc->PastKeyTensor != NULL) {
+        dmlops_list list59;
+        list59.count = 0;
+        dmlops_push(&list59, 0);
+        dmlops_push(&list59, 0);
+        dmlops_push(&list59, 0);
+        dmlops_push(&list59, 0);
+        dmlops_align(&list59, (int64_t)PastKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list58, list59.values, list59.count, 0, list59.count);
+        dmlops_push(&list58, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.first, &list58);
     dmlops_list list60;
     list60.count = 0;
-    dmlops_list list61;
-    list61.count = 0;
-    dmlops_push(&list61, 1);
-    dmlops_push(&list61, 0);
-    dmlops_push(&list61, 0);
-    dmlops_align(&list61, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list60, list61.values, list61.count, 0, list61.count);
-    dmlops_push(&list60, 0);
-    dmlops_push(&list60, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list60);
+    if (desc->PastKeyTensor != NULL) {
+        dmlops_list list61;
+        list61.count = 0;
+        dmlops_push(&list61, 1);
+        dmlops_push(&list61, 0);
+        dmlops_push(&list61, 0);
+        dmlops_push(&list61, 0);
+        dmlops_align(&list61, (int64_t)PastKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list60, list61.values, list61.count, 0, list61.count);
+        dmlops_push(&list60, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.batch, &list60);
     dmlops_list list62;
     list62.count = 0;
-    dmlops_list list63;
-    list63.count = 0;
-    dmlops_push(&list63, 0);
-    dmlops_push(&list63, 0);
+    if (desc->PastKeyTensor != NULL) {
+        dmlops_list list63;
+        list63.count = 0;
+        dmlops_push(&list63, 0);
+        dmlops_push(&list63, 1);
+        dmlops_push(&list63, 0);
+        dmlops_push(&list63, 0);
+        dmlops_align(&list63, (int64_t)PastKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
+        dmlops_push(&list62, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.head, &list62);
+    dmlops_list list64;
+    list64.count = 0;
+    if (desc->PastKeyTensor != NULL) {
+        dmlops_list list65;
+        list65.count = 0;
+        dmlops_push(&list65, 0);
+        dmlops_push(&list65, 0);
+        dmlops_push(&list65, 1);
+        dmlops_push(&list65, 0);
+        dmlops_align(&list65, (int64_t)PastKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
+        dmlops_push(&list64, 1);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.row, &list64);
+    dmlops_list list66;
+    list66.count = 0;
+    if (desc->PastKeyTensor != NULL) {
+        dmlops_list list67;
+        list67.count = 0;
+        dmlops_push(&list67, 0);
+        dmlops_push(&list67, 0);
+        dmlops_push(&list67, 0);
+        dmlops_push(&list67, 1);
+        dmlops_align(&list67, (int64_t)PastKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
+        dmlops_push(&list66, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.element, &list66);
+    dmlops_list list68;
+    list68.count = 0;
+    if (desc->PastKeyTensor != NULL) {
+        dmlops_push(&list68, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.limits, &list68);
+    told.attention.key_stored.tensor = (desc->OutputPresentKeyTensor != NULL ? (int64_t)12 : (int64_t)(int64_t)-1);
+    dmlops_list list69;
+    list69.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list70;
+        list70.count = 0;
+        dmlops_push(&list70, 0);
+        dmlops_push(&list70, 0);
+        dmlops_push(&list70, 0);
+        dmlops_push(&list70, 0);
+        dmlops_align(&list70, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list69, list70.values, list70.count, 0, list70.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.first, &list69);
+    dmlops_list list71;
+    list71.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list72;
+        list72.count = 0;
+        dmlops_push(&list72, 1);
+        dmlops_push(&list72, 0);
+        dmlops_push(&list72, 0);
+        dmlops_push(&list72, 0);
+        dmlops_align(&list72, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list71, list72.values, list72.count, 0, list72.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.batch, &list71);
+    dmlops_list list73;
+    list73.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list74;
+        list74.count = 0;
+        dmlops_push(&list74, 0);
+        dmlops_push(&list74, 1);
+        dmlops_push(&list74, 0);
+        dmlops_push(&list74, 0);
+        dmlops_align(&list74, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list73, list74.values, list74.count, 0, list74.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.head, &list73);
+    dmlops_list list75;
+    list75.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list76;
+        list76.count = 0;
+        dmlops_push(&list76, 0);
+        dmlops_push(&list76, 0);
+        dmlops_push(&list76, 1);
+        dmlops_push(&list76, 0);
+        dmlops_align(&list76, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.row, &list75);
+    dmlops_list list77;
+    list77.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list78;
+        list78.count = 0;
+        dmlops_push(&list78, 0);
+        dmlops_push(&list78, 0);
+        dmlops_push(&list78, 0);
+        dmlops_push(&list78, 1);
+        dmlops_align(&list78, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list77, list78.values, list78.count, 0, list78.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.element, &list77);
+    dmlops_list list79;
+    list79.count = 0;
+    dmlops_tell_list(planning, &told.attention.key_stored.limits, &list79);
+    told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)10 : (int64_t)(int64_t)-1);
+    dmlops_list list80;
+    list80.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        dmlops_list list81;
+        list81.count = 0;
+        dmlops_push(&list81, 0);
+        dmlops_push(&list81, 0);
+        dmlops_push(&list81, 0);
+        dmlops_push(&list81, 0);
+        dmlops_align(&list81, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list80, list81.values, list81.count, 0, list81.count);
+        dmlops_push(&list80, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.first, &list80);
+    dmlops_list list82;
+    list82.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        dmlops_list list83;
+        list83.count = 0;
+        dmlops_push(&list83, 1);
+        dmlops_push(&list83, 0);
+        dmlops_push(&list83, 0);
+        dmlops_push(&list83, 0);
+        dmlops_align(&list83, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list82, list83.values, list83.count, 0, list83.count);
+        dmlops_push(&list82, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.batch, &list82);
+    dmlops_list list84;
+    list84.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        dmlops_list list85;
+        list85.count = 0;
+        dmlops_push(&list85, 0);
+        dmlops_push(&list85, 1);
+        dmlops_push(&list85, 0);
+        dmlops_push(&list85, 0);
+        dmlops_align(&list85, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list84, list85.values, list85.count, 0, list85.count);
+        dmlops_push(&list84, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.head, &list84);
+    dmlops_list list86;
+    list86.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        dmlops_list list87;
+        list87.count = 0;
+        dmlops_push(&list87, 0);
+        dmlops_push(&list87, 0);
+        dmlops_push(&list87, 1);
+        dmlops_push(&list87, 0);
+        dmlops_align(&list87, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list86, list87.values, list87.count, 0, list87.count);
+        dmlops_push(&list86, 1);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.row, &list86);
+    dmlops_list list88;
+    list88.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        dmlops_list list89;
+        list89.count = 0;
+        dmlops_push(&list89, 0);
+        dmlops_push(&list89, 0);
+        dmlops_push(&list89, 0);
+        dmlops_push(&list89, 1);
+        dmlops_align(&list89, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list88, list89.values, list89.count, 0, list89.count);
+        dmlops_push(&list88, 0);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.element, &list88);
+    dmlops_list list90;
+    list90.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        dmlops_push(&list90, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.limits, &list90);
+    told.attention.value_stored.tensor = (desc->OutputPresentValueTensor != NULL ? (int64_t)13 : (int64_t)(int64_t)-1);
+    dmlops_list list91;
+    list91.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list92;
+        list92.count = 0;
+        dmlops_push(&list92, 0);
+        dmlops_push(&list92, 0);
+        dmlops_push(&list92, 0);
+        dmlops_push(&list92, 0);
+        dmlops_align(&list92, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list91, list92.values, list92.count, 0, list92.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.first, &list91);
+    dmlops_list list93;
+    list93.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list94;
+        list94.count = 0;
+        dmlops_push(&list94, 1);
+        dmlops_push(&list94, 0);
+        dmlops_push(&list94, 0);
+        dmlops_push(&list94, 0);
+        dmlops_align(&list94, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list93, list94.values, list94.count, 0, list94.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.batch, &list93);
+    dmlops_list list95;
+    list95.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list96;
+        list96.count = 0;
+        dmlops_push(&list96, 0);
+        dmlops_push(&list96, 1);
+        dmlops_push(&list96, 0);
+        dmlops_push(&list96, 0);
+        dmlops_align(&list96, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.head, &list95);
+    dmlops_list list97;
+    list97.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list98;
+        list98.count = 0;
+        dmlops_push(&list98, 0);
+        dmlops_push(&list98, 0);
+        dmlops_push(&list98, 1);
+        dmlops_push(&list98, 0);
+        dmlops_align(&list98, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.row, &list97);
+    dmlops_list list99;
+    list99.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list100;
+        list100.count = 0;
+        dmlops_push(&list100, 0);
+        dmlops_push(&list100, 0);
+        dmlops_push(&list100, 0);
+        dmlops_push(&list100, 1);
+        dmlops_align(&list100, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.element, &list99);
+    dmlops_list list101;
+    list101.count = 0;
+    dmlops_tell_list(planning, &told.attention.value_stored.limits, &list101);
+    told.attention.output.tensor = 11;
+    dmlops_list list102;
+    list102.count = 0;
+    dmlops_list list103;
+    list103.count = 0;
+    dmlops_push(&list103, 0);
+    dmlops_push(&list103, 0);
+    dmlops_push(&list103, 0);
+    dmlops_align(&list103, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list102, list103.values, list103.count, 0, list103.count);
+    dmlops_push(&list102, 0);
+    dmlops_push(&list102, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list102);
+    dmlops_list list104;
+    list104.count = 0;
+    dmlops_list list105;
+    list105.count = 0;
+    dmlops_push(&list105, 1);
+    dmlops_push(&list105, 0);
+    dmlops_push(&list105, 0);
+    dmlops_align(&list105, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list104, list105.values, list105.count, 0, list105.count);
+    dmlops_push(&list104, 0);
+    dmlops_push(&list104, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list104);
+    dmlops_list list106;
+    list106.count = 0;
+    dmlops_list list107;
+    list107.count = 0;
+    dmlops_push(&list107, 0);
+    dmlops_push(&list107, 0);
     int64_t chosen15;
     if (desc->ValueTensor != NULL) {
         chosen15 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
     } else {
         int64_t chosen14;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list64;
-            list64.count = 0;
+            dmlops_list list108;
+            list108.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list65;
-                list65.count = 0;
-                dmlops_append(&list65, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list65, 3, 1);
-                dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
+                dmlops_list list109;
+                list109.count = 0;
+                dmlops_append(&list109, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list109, 3, 1);
+                dmlops_list_append(&list108, list109.values, list109.count, 0, list109.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list64, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list64, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list108, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list108, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list64, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list64, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list108, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list108, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list64, 0);
-                        dmlops_push(&list64, 0);
-                        dmlops_push(&list64, 0);
+                        dmlops_push(&list108, 0);
+                        dmlops_push(&list108, 0);
+                        dmlops_push(&list108, 0);
                     }
                 }
             }
-            chosen14 = dmlops_divide(dmlops_list_entry(list64.values, list64.count, 2), (int64_t)desc->HeadCount);
+            chosen14 = dmlops_divide(dmlops_list_entry(list108.values, list108.count, 2), (int64_t)desc->HeadCount);
         } else {
             int64_t chosen13;
             if (desc->PastValueTensor != NULL) {
                 chosen13 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list66;
-                list66.count = 0;
+                dmlops_list list110;
+                list110.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list67;
-                    list67.count = 0;
-                    dmlops_append(&list67, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list67, 3, 1);
-                    dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
+                    dmlops_list list111;
+                    list111.count = 0;
+                    dmlops_append(&list111, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list111, 3, 1);
+                    dmlops_list_append(&list110, list111.values, list111.count, 0, list111.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list66, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list66, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list110, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list110, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list66, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list66, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list110, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list110, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list66, 0);
-                            dmlops_push(&list66, 0);
-                            dmlops_push(&list66, 0);
+                            dmlops_push(&list110, 0);
+                            dmlops_push(&list110, 0);
+                            dmlops_push(&list110, 0);
                         }
                     }
                 }
-                chosen13 = dmlops_divide(dmlops_list_entry(list66.values, list66.count, 2), (int64_t)desc->HeadCount);
+                chosen13 = dmlops_divide(dmlops_list_entry(list110.values, list110.count, 2), (int64_t)desc->HeadCount);
             }
             chosen14 = chosen13;
         }
         chosen15 = chosen14;
     }
-    dmlops_push(&list63, chosen15);
-    dmlops_align(&list63, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
-    dmlops_push(&list62, 1);
-    dmlops_push(&list62, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list62);
-    dmlops_list list68;
-    list68.count = 0;
-    dmlops_list list69;
-    list69.count = 0;
-    dmlops_push(&list69, 0);
-    dmlops_push(&list69, 1);
-    dmlops_push(&list69, 0);
-    dmlops_align(&list69, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
-    dmlops_push(&list68, 0);
-    dmlops_push(&list68, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list68);
-    dmlops_list list70;
-    list70.count = 0;
-    dmlops_list list71;
-    list71.count = 0;
-    dmlops_push(&list71, 0);
-    dmlops_push(&list71, 0);
-    dmlops_push(&list71, 1);
-    dmlops_align(&list71, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
-    dmlops_push(&list70, 0);
-    dmlops_push(&list70, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list70);
-    dmlops_list list72;
-    list72.count = 0;
-    dmlops_push(&list72, (int64_t)desc->HeadCount);
+    dmlops_push(&list107, chosen15);
+    dmlops_align(&list107, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list106, list107.values, list107.count, 0, list107.count);
+    dmlops_push(&list106, 1);
+    dmlops_push(&list106, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list106);
+    dmlops_list list112;
+    list112.count = 0;
+    dmlops_list list113;
+    list113.count = 0;
+    dmlops_push(&list113, 0);
+    dmlops_push(&list113, 1);
+    dmlops_push(&list113, 0);
+    dmlops_align(&list113, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list112, list113.values, list113.count, 0, list113.count);
+    dmlops_push(&list112, 0);
+    dmlops_push(&list112, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list112);
+    dmlops_list list114;
+    list114.count = 0;
+    dmlops_list list115;
+    list115.count = 0;
+    dmlops_push(&list115, 0);
+    dmlops_push(&list115, 0);
+    dmlops_push(&list115, 1);
+    dmlops_align(&list115, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list114, list115.values, list115.count, 0, list115.count);
+    dmlops_push(&list114, 0);
+    dmlops_push(&list114, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list114);
+    dmlops_list list116;
+    list116.count = 0;
+    dmlops_push(&list116, (int64_t)desc->HeadCount);
     int64_t chosen18;
     if (desc->ValueTensor != NULL) {
         chosen18 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
     } else {
         int64_t chosen17;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list73;
-            list73.count = 0;
+            dmlops_list list117;
+            list117.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list74;
-                list74.count = 0;
-                dmlops_append(&list74, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list74, 3, 1);
-                dmlops_list_append(&list73, list74.values, list74.count, 0, list74.count);
+                dmlops_list list118;
+                list118.count = 0;
+                dmlops_append(&list118, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list118, 3, 1);
+                dmlops_list_append(&list117, list118.values, list118.count, 0, list118.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list73, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list73, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list117, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list117, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list73, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list73, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list117, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list117, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list73, 0);
-                        dmlops_push(&list73, 0);
-                        dmlops_push(&list73, 0);
+                        dmlops_push(&list117, 0);
+                        dmlops_push(&list117, 0);
+                        dmlops_push(&list117, 0);
                     }
                 }
             }
-            chosen17 = dmlops_divide(dmlops_list_entry(list73.values, list73.count, 2), (int64_t)desc->HeadCount);
+            chosen17 = dmlops_divide(dmlops_list_entry(list117.values, list117.count, 2), (int64_t)desc->HeadCount);
         } else {
             int64_t chosen16;
             if (desc->PastValueTensor != NULL) {
                 chosen16 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list75;
-                list75.count = 0;
+                dmlops_list list119;
+                list119.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list76;
-                    list76.count = 0;
-                    dmlops_append(&list76, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list76, 3, 1);
-                    dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
+                    dmlops_list list120;
+                    list120.count = 0;
+                    dmlops_append(&list120, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list120, 3, 1);
+                    dmlops_list_append(&list119, list120.values, list120.count, 0, list120.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list75, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list119, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list119, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list75, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list119, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list119, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list75, 0);
-                            dmlops_push(&list75, 0);
-                            dmlops_push(&list75, 0);
+                            dmlops_push(&list119, 0);
+                            dmlops_push(&list119, 0);
+                            dmlops_push(&list119, 0);
                         }
                     }
                 }
-                chosen16 = dmlops_divide(dmlops_list_entry(list75.values, list75.count, 2), (int64_t)desc->HeadCount);
+                chosen16 = dmlops_divide(dmlops_list_entry(list119.values, list119.count, 2), (int64_t)desc->HeadCount);
             }
             chosen17 = chosen16;
         }
         chosen18 = chosen17;
     }
-    dmlops_push(&list72, chosen18);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list72);
+    dmlops_push(&list116, chosen18);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list116);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
@@ -37620,6 +38484,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputPresentValueTensor = dmlops_buffer(desc->OutputPresentValueTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
@@ -37981,99 +38846,115 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen17 = chosen16;
     }
     dmlops_tell_integer(planning, &told.numbers, chosen17);
+    told.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list24;
     list24.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list25;
-        list25.count = 0;
-        dmlops_push(&list25, 0);
-        dmlops_push(&list25, 0);
-        dmlops_push(&list25, 0);
-        dmlops_align(&list25, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list24, list25.values, list25.count, 0, list25.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list25;
+            list25.count = 0;
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_align(&list25, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list24, list25.values, list25.count, 0, list25.count);
+        } else {
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+        }
     } else {
-        dmlops_push(&list24, 0);
-        dmlops_push(&list24, 0);
-        dmlops_push(&list24, 0);
-        dmlops_push(&list24, 0);
-        dmlops_push(&list24, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.first, &list24);
     dmlops_list list26;
     list26.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list27;
-        list27.count = 0;
-        dmlops_push(&list27, 1);
-        dmlops_push(&list27, 0);
-        dmlops_push(&list27, 0);
-        dmlops_align(&list27, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list26, list27.values, list27.count, 0, list27.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list27;
+            list27.count = 0;
+            dmlops_push(&list27, 1);
+            dmlops_push(&list27, 0);
+            dmlops_push(&list27, 0);
+            dmlops_align(&list27, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list26, list27.values, list27.count, 0, list27.count);
+        } else {
+            dmlops_push(&list26, 1);
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
+        }
     } else {
-        dmlops_push(&list26, 1);
-        dmlops_push(&list26, 0);
-        dmlops_push(&list26, 0);
-        dmlops_push(&list26, 0);
-        dmlops_push(&list26, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.batch, &list26);
     dmlops_list list28;
     list28.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list29;
-        list29.count = 0;
-        dmlops_push(&list29, 0);
-        dmlops_push(&list29, 0);
-        dmlops_list list30;
-        list30.count = 0;
-        dmlops_append(&list30, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-        dmlops_align(&list30, 3, 1);
-        dmlops_push(&list29, dmlops_divide(dmlops_list_entry(list30.values, list30.count, 2), (int64_t)desc->QueryHeadCount));
-        dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list28, list29.values, list29.count, 0, list29.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list29;
+            list29.count = 0;
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 0);
+            dmlops_list list30;
+            list30.count = 0;
+            dmlops_append(&list30, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list30, 3, 1);
+            dmlops_push(&list29, dmlops_divide(dmlops_list_entry(list30.values, list30.count, 2), (int64_t)desc->QueryHeadCount));
+            dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list28, list29.values, list29.count, 0, list29.count);
+        } else {
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 1);
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 0);
+        }
     } else {
-        dmlops_push(&list28, 0);
-        dmlops_push(&list28, 0);
-        dmlops_push(&list28, 1);
-        dmlops_push(&list28, 0);
-        dmlops_push(&list28, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.head, &list28);
     dmlops_list list31;
     list31.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list32;
-        list32.count = 0;
-        dmlops_push(&list32, 0);
-        dmlops_push(&list32, 1);
-        dmlops_push(&list32, 0);
-        dmlops_align(&list32, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list31, list32.values, list32.count, 0, list32.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list32;
+            list32.count = 0;
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 1);
+            dmlops_push(&list32, 0);
+            dmlops_align(&list32, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list31, list32.values, list32.count, 0, list32.count);
+        } else {
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 1);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+        }
     } else {
-        dmlops_push(&list31, 0);
-        dmlops_push(&list31, 1);
-        dmlops_push(&list31, 0);
-        dmlops_push(&list31, 0);
-        dmlops_push(&list31, 0);
     }
     dmlops_tell_list(planning, &told.attention.query.row, &list31);
     dmlops_list list33;
     list33.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list34;
-        list34.count = 0;
-        dmlops_push(&list34, 0);
-        dmlops_push(&list34, 0);
-        dmlops_push(&list34, 1);
-        dmlops_align(&list34, (int64_t)QueryTensor->DimensionCount, 0);
-        dmlops_list_append(&list33, list34.values, list34.count, 0, list34.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->QueryTensor != NULL) {
+            dmlops_list list34;
+            list34.count = 0;
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 1);
+            dmlops_align(&list34, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_list_append(&list33, list34.values, list34.count, 0, list34.count);
+        } else {
+            dmlops_push(&list33, 0);
+            dmlops_push(&list33, 0);
+            dmlops_push(&list33, 0);
+            dmlops_push(&list33, 0);
+            dmlops_push(&list33, 1);
+        }
     } else {
-        dmlops_push(&list33, 0);
-        dmlops_push(&list33, 0);
-        dmlops_push(&list33, 0);
-        dmlops_push(&list33, 0);
-        dmlops_push(&list33, 1);
     }
     dmlops_tell_list(planning, &told.attention.query.element, &list33);
     dmlops_list list35;
@@ -38082,526 +38963,948 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
     dmlops_list list36;
     list36.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list37;
-        list37.count = 0;
-        dmlops_push(&list37, 0);
-        dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        dmlops_push(&list37, 0);
-        dmlops_align(&list37, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
-    } else {
-        if (desc->StackedQueryKeyTensor != NULL) {
-            dmlops_push(&list36, 0);
-            dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list36, 0);
-            dmlops_push(&list36, 1);
-            dmlops_push(&list36, 0);
-        } else {
-            if (desc->StackedKeyValueTensor != NULL) {
-                dmlops_push(&list36, 0);
-                dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list36, 0);
-                dmlops_push(&list36, 0);
-                dmlops_push(&list36, 0);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->KeyTensor != NULL) {
+                dmlops_list list37;
+                list37.count = 0;
+                dmlops_push(&list37, 0);
+                dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list37, 0);
+                dmlops_align(&list37, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
             } else {
-                dmlops_push(&list36, 0);
-                dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list36, 0);
-                dmlops_push(&list36, 1);
-                dmlops_push(&list36, 0);
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_push(&list36, 0);
+                    dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list36, 0);
+                    dmlops_push(&list36, 1);
+                    dmlops_push(&list36, 0);
+                } else {
+                    if (desc->StackedKeyValueTensor != NULL) {
+                        dmlops_push(&list36, 0);
+                        dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                        dmlops_push(&list36, 0);
+                        dmlops_push(&list36, 0);
+                        dmlops_push(&list36, 0);
+                    } else {
+                        dmlops_push(&list36, 0);
+                        dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                        dmlops_push(&list36, 0);
+                        dmlops_push(&list36, 1);
+                        dmlops_push(&list36, 0);
+                    }
+                }
             }
+            dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        } else {
         }
+    } else {
     }
-    dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
     dmlops_tell_list(planning, &told.attention.key.first, &list36);
     dmlops_list list38;
     list38.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list39;
-        list39.count = 0;
-        dmlops_push(&list39, 1);
-        dmlops_push(&list39, 0);
-        dmlops_push(&list39, 0);
-        dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->KeyTensor != NULL) {
+                dmlops_list list39;
+                list39.count = 0;
+                dmlops_push(&list39, 1);
+                dmlops_push(&list39, 0);
+                dmlops_push(&list39, 0);
+                dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
+            } else {
+                dmlops_push(&list38, 1);
+                dmlops_push(&list38, 0);
+                dmlops_push(&list38, 0);
+                dmlops_push(&list38, 0);
+                dmlops_push(&list38, 0);
+            }
+            dmlops_push(&list38, 0);
+        } else {
+        }
     } else {
-        dmlops_push(&list38, 1);
-        dmlops_push(&list38, 0);
-        dmlops_push(&list38, 0);
-        dmlops_push(&list38, 0);
-        dmlops_push(&list38, 0);
     }
-    dmlops_push(&list38, 0);
     dmlops_tell_list(planning, &told.attention.key.batch, &list38);
     dmlops_list list40;
     list40.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list41;
-        list41.count = 0;
-        dmlops_push(&list41, 0);
-        dmlops_push(&list41, 0);
-        dmlops_list list42;
-        list42.count = 0;
-        if (desc->QueryTensor != NULL) {
-            dmlops_list list43;
-            list43.count = 0;
-            dmlops_append(&list43, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list43, 3, 1);
-            dmlops_list_append(&list42, list43.values, list43.count, 0, list43.count);
-        } else {
-            if (desc->StackedQueryKeyTensor != NULL) {
-                dmlops_append(&list42, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-            } else {
-                if (desc->StackedQueryKeyValueTensor != NULL) {
-                    dmlops_append(&list42, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                } else {
-                    dmlops_push(&list42, 0);
-                    dmlops_push(&list42, 0);
-                    dmlops_push(&list42, 0);
-                }
-            }
-        }
-        dmlops_push(&list41, dmlops_divide(dmlops_list_entry(list42.values, list42.count, 2), (int64_t)desc->QueryHeadCount));
-        dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
-    } else {
-        dmlops_push(&list40, 0);
-        dmlops_push(&list40, 0);
-        dmlops_push(&list40, 1);
-        dmlops_push(&list40, 0);
-        dmlops_push(&list40, 0);
-    }
-    dmlops_push(&list40, 0);
-    dmlops_tell_list(planning, &told.attention.key.head, &list40);
-    dmlops_list list44;
-    list44.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list45;
-        list45.count = 0;
-        dmlops_push(&list45, 0);
-        dmlops_push(&list45, 1);
-        dmlops_push(&list45, 0);
-        dmlops_align(&list45, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list44, list45.values, list45.count, 0, list45.count);
-    } else {
-        dmlops_push(&list44, 0);
-        dmlops_push(&list44, 1);
-        dmlops_push(&list44, 0);
-        dmlops_push(&list44, 0);
-        dmlops_push(&list44, 0);
-    }
-    dmlops_push(&list44, 1);
-    dmlops_tell_list(planning, &told.attention.key.row, &list44);
-    dmlops_list list46;
-    list46.count = 0;
-    if (desc->KeyTensor != NULL) {
-        dmlops_list list47;
-        list47.count = 0;
-        dmlops_push(&list47, 0);
-        dmlops_push(&list47, 0);
-        dmlops_push(&list47, 1);
-        dmlops_align(&list47, (int64_t)KeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list46, list47.values, list47.count, 0, list47.count);
-    } else {
-        dmlops_push(&list46, 0);
-        dmlops_push(&list46, 0);
-        dmlops_push(&list46, 0);
-        dmlops_push(&list46, 0);
-        dmlops_push(&list46, 1);
-    }
-    dmlops_push(&list46, 0);
-    dmlops_tell_list(planning, &told.attention.key.element, &list46);
-    dmlops_list list48;
-    list48.count = 0;
-    int64_t chosen20;
-    if (desc->KeyTensor != NULL) {
-        chosen20 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen19;
-        if (desc->StackedKeyValueTensor != NULL) {
-            chosen19 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-        } else {
-            int64_t chosen18;
-            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                dmlops_list list49;
-                list49.count = 0;
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->KeyTensor != NULL) {
+                dmlops_list list41;
+                list41.count = 0;
+                dmlops_push(&list41, 0);
+                dmlops_push(&list41, 0);
+                dmlops_list list42;
+                list42.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list50;
-                    list50.count = 0;
-                    dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list50, 3, 1);
-                    dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
+                    dmlops_list list43;
+                    list43.count = 0;
+                    dmlops_append(&list43, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list43, 3, 1);
+                    dmlops_list_append(&list42, list43.values, list43.count, 0, list43.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list42, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list42, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list49, 0);
-                            dmlops_push(&list49, 0);
-                            dmlops_push(&list49, 0);
+                            dmlops_push(&list42, 0);
+                            dmlops_push(&list42, 0);
+                            dmlops_push(&list42, 0);
                         }
                     }
                 }
-                chosen18 = dmlops_list_entry(list49.values, list49.count, 1);
+                dmlops_push(&list41, dmlops_divide(dmlops_list_entry(list42.values, list42.count, 2), (int64_t)desc->QueryHeadCount));
+                dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
             } else {
-                chosen18 = 0;
+                dmlops_push(&list40, 0);
+                dmlops_push(&list40, 0);
+                dmlops_push(&list40, 1);
+                dmlops_push(&list40, 0);
+                dmlops_push(&list40, 0);
             }
-            chosen19 = chosen18;
+            dmlops_push(&list40, 0);
+        } else {
         }
-        chosen20 = chosen19;
+    } else {
     }
-    dmlops_push(&list48, chosen20);
+    dmlops_tell_list(planning, &told.attention.key.head, &list40);
+    dmlops_list list44;
+    list44.count = 0;
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->KeyTensor != NULL) {
+                dmlops_list list45;
+                list45.count = 0;
+                dmlops_push(&list45, 0);
+                dmlops_push(&list45, 1);
+                dmlops_push(&list45, 0);
+                dmlops_align(&list45, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list44, list45.values, list45.count, 0, list45.count);
+            } else {
+                dmlops_push(&list44, 0);
+                dmlops_push(&list44, 1);
+                dmlops_push(&list44, 0);
+                dmlops_push(&list44, 0);
+                dmlops_push(&list44, 0);
+            }
+            dmlops_push(&list44, 1);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key.row, &list44);
+    dmlops_list list46;
+    list46.count = 0;
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->KeyTensor != NULL) {
+                dmlops_list list47;
+                list47.count = 0;
+                dmlops_push(&list47, 0);
+                dmlops_push(&list47, 0);
+                dmlops_push(&list47, 1);
+                dmlops_align(&list47, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list46, list47.values, list47.count, 0, list47.count);
+            } else {
+                dmlops_push(&list46, 0);
+                dmlops_push(&list46, 0);
+                dmlops_push(&list46, 0);
+                dmlops_push(&list46, 0);
+                dmlops_push(&list46, 1);
+            }
+            dmlops_push(&list46, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key.element, &list46);
+    dmlops_list list48;
+    list48.count = 0;
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            int64_t chosen20;
+            if (desc->KeyTensor != NULL) {
+                chosen20 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+            } else {
+                int64_t chosen19;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    chosen19 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                } else {
+                    int64_t chosen18;
+                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                        dmlops_list list49;
+                        list49.count = 0;
+                        if (desc->QueryTensor != NULL) {
+                            dmlops_list list50;
+                            list50.count = 0;
+                            dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                            dmlops_align(&list50, 3, 1);
+                            dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
+                        } else {
+                            if (desc->StackedQueryKeyTensor != NULL) {
+                                dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                            } else {
+                                if (desc->StackedQueryKeyValueTensor != NULL) {
+                                    dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                } else {
+                                    dmlops_push(&list49, 0);
+                                    dmlops_push(&list49, 0);
+                                    dmlops_push(&list49, 0);
+                                }
+                            }
+                        }
+                        chosen18 = dmlops_list_entry(list49.values, list49.count, 1);
+                    } else {
+                        chosen18 = 0;
+                    }
+                    chosen19 = chosen18;
+                }
+                chosen20 = chosen19;
+            }
+            dmlops_push(&list48, chosen20);
+        } else {
+        }
+    } else {
+    }
     dmlops_tell_list(planning, &told.attention.key.limits, &list48);
     told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
     dmlops_list list51;
     list51.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list52;
-        list52.count = 0;
-        dmlops_push(&list52, 0);
-        dmlops_push(&list52, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        dmlops_push(&list52, 0);
-        dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
-    } else {
-        if (desc->StackedKeyValueTensor != NULL) {
-            dmlops_push(&list51, 0);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->ValueTensor != NULL) {
+                dmlops_list list52;
+                list52.count = 0;
+                dmlops_push(&list52, 0);
+                dmlops_push(&list52, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list52, 0);
+                dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
+            } else {
+                if (desc->StackedKeyValueTensor != NULL) {
+                    dmlops_push(&list51, 0);
+                    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list51, 0);
+                    dmlops_push(&list51, 1);
+                    dmlops_push(&list51, 0);
+                } else {
+                    dmlops_push(&list51, 0);
+                    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list51, 0);
+                    dmlops_push(&list51, 2);
+                    dmlops_push(&list51, 0);
+                }
+            }
             dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 1);
-            dmlops_push(&list51, 0);
         } else {
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 2);
-            dmlops_push(&list51, 0);
         }
+    } else {
     }
-    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
     dmlops_tell_list(planning, &told.attention.value.first, &list51);
     dmlops_list list53;
     list53.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list54;
-        list54.count = 0;
-        dmlops_push(&list54, 1);
-        dmlops_push(&list54, 0);
-        dmlops_push(&list54, 0);
-        dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->ValueTensor != NULL) {
+                dmlops_list list54;
+                list54.count = 0;
+                dmlops_push(&list54, 1);
+                dmlops_push(&list54, 0);
+                dmlops_push(&list54, 0);
+                dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+            } else {
+                dmlops_push(&list53, 1);
+                dmlops_push(&list53, 0);
+                dmlops_push(&list53, 0);
+                dmlops_push(&list53, 0);
+                dmlops_push(&list53, 0);
+            }
+            dmlops_push(&list53, 0);
+        } else {
+        }
     } else {
-        dmlops_push(&list53, 1);
-        dmlops_push(&list53, 0);
-        dmlops_push(&list53, 0);
-        dmlops_push(&list53, 0);
-        dmlops_push(&list53, 0);
     }
-    dmlops_push(&list53, 0);
     dmlops_tell_list(planning, &told.attention.value.batch, &list53);
     dmlops_list list55;
     list55.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list56;
-        list56.count = 0;
-        dmlops_push(&list56, 0);
-        dmlops_push(&list56, 0);
-        dmlops_push(&list56, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
-        dmlops_align(&list56, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list55, list56.values, list56.count, 0, list56.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->ValueTensor != NULL) {
+                dmlops_list list56;
+                list56.count = 0;
+                dmlops_push(&list56, 0);
+                dmlops_push(&list56, 0);
+                dmlops_push(&list56, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
+                dmlops_align(&list56, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list55, list56.values, list56.count, 0, list56.count);
+            } else {
+                dmlops_push(&list55, 0);
+                dmlops_push(&list55, 0);
+                dmlops_push(&list55, 1);
+                dmlops_push(&list55, 0);
+                dmlops_push(&list55, 0);
+            }
+            dmlops_push(&list55, 0);
+        } else {
+        }
     } else {
-        dmlops_push(&list55, 0);
-        dmlops_push(&list55, 0);
-        dmlops_push(&list55, 1);
-        dmlops_push(&list55, 0);
-        dmlops_push(&list55, 0);
     }
-    dmlops_push(&list55, 0);
     dmlops_tell_list(planning, &told.attention.value.head, &list55);
     dmlops_list list57;
     list57.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list58;
-        list58.count = 0;
-        dmlops_push(&list58, 0);
-        dmlops_push(&list58, 1);
-        dmlops_push(&list58, 0);
-        dmlops_align(&list58, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list57, list58.values, list58.count, 0, list58.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->ValueTensor != NULL) {
+                dmlops_list list58;
+                list58.count = 0;
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 1);
+                dmlops_push(&list58, 0);
+                dmlops_align(&list58, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list57, list58.values, list58.count, 0, list58.count);
+            } else {
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 1);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+            }
+            dmlops_push(&list57, 1);
+        } else {
+        }
     } else {
-        dmlops_push(&list57, 0);
-        dmlops_push(&list57, 1);
-        dmlops_push(&list57, 0);
-        dmlops_push(&list57, 0);
-        dmlops_push(&list57, 0);
     }
-    dmlops_push(&list57, 1);
     dmlops_tell_list(planning, &told.attention.value.row, &list57);
     dmlops_list list59;
     list59.count = 0;
-    if (desc->ValueTensor != NULL) {
-        dmlops_list list60;
-        list60.count = 0;
-        dmlops_push(&list60, 0);
-        dmlops_push(&list60, 0);
-        dmlops_push(&list60, 1);
-        dmlops_align(&list60, (int64_t)ValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list59, list60.values, list60.count, 0, list60.count);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->ValueTensor != NULL) {
+                dmlops_list list60;
+                list60.count = 0;
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 1);
+                dmlops_align(&list60, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list59, list60.values, list60.count, 0, list60.count);
+            } else {
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 1);
+            }
+            dmlops_push(&list59, 0);
+        } else {
+        }
     } else {
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 1);
     }
-    dmlops_push(&list59, 0);
     dmlops_tell_list(planning, &told.attention.value.element, &list59);
     dmlops_list list61;
     list61.count = 0;
-    int64_t chosen23;
-    if (desc->KeyTensor != NULL) {
-        chosen23 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen22;
-        if (desc->StackedKeyValueTensor != NULL) {
-            chosen22 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-        } else {
-            int64_t chosen21;
-            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                dmlops_list list62;
-                list62.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list63;
-                    list63.count = 0;
-                    dmlops_append(&list63, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list63, 3, 1);
-                    dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list62, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list62, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list62, 0);
-                            dmlops_push(&list62, 0);
-                            dmlops_push(&list62, 0);
-                        }
-                    }
-                }
-                chosen21 = dmlops_list_entry(list62.values, list62.count, 1);
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            int64_t chosen23;
+            if (desc->KeyTensor != NULL) {
+                chosen23 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
             } else {
-                chosen21 = 0;
+                int64_t chosen22;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    chosen22 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                } else {
+                    int64_t chosen21;
+                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                        dmlops_list list62;
+                        list62.count = 0;
+                        if (desc->QueryTensor != NULL) {
+                            dmlops_list list63;
+                            list63.count = 0;
+                            dmlops_append(&list63, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                            dmlops_align(&list63, 3, 1);
+                            dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
+                        } else {
+                            if (desc->StackedQueryKeyTensor != NULL) {
+                                dmlops_append(&list62, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                            } else {
+                                if (desc->StackedQueryKeyValueTensor != NULL) {
+                                    dmlops_append(&list62, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                } else {
+                                    dmlops_push(&list62, 0);
+                                    dmlops_push(&list62, 0);
+                                    dmlops_push(&list62, 0);
+                                }
+                            }
+                        }
+                        chosen21 = dmlops_list_entry(list62.values, list62.count, 1);
+                    } else {
+                        chosen21 = 0;
+                    }
+                    chosen22 = chosen21;
+                }
+                chosen23 = chosen22;
             }
-            chosen22 = chosen21;
+            dmlops_push(&list61, chosen23);
+        } else {
         }
-        chosen23 = chosen22;
+    } else {
     }
-    dmlops_push(&list61, chosen23);
     dmlops_tell_list(planning, &told.attention.value.limits, &list61);
-    told.attention.output.tensor = 12;
+    told.attention.key_before.tensor = (desc->PastKeyTensor != NULL ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)9 : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
     dmlops_list list64;
     list64.count = 0;
-    dmlops_list list65;
-    list65.count = 0;
-    dmlops_push(&list65, 0);
-    dmlops_push(&list65, 0);
-    dmlops_push(&list65, 0);
-    dmlops_align(&list65, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
-    dmlops_push(&list64, 0);
-    dmlops_push(&list64, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list64);
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list65;
+            list65.count = 0;
+            dmlops_push(&list65, 0);
+            dmlops_push(&list65, 0);
+            dmlops_push(&list65, 0);
+            dmlops_push(&list65, 0);
+            dmlops_align(&list65, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
+            dmlops_push(&list64, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.first, &list64);
     dmlops_list list66;
     list66.count = 0;
-    dmlops_list list67;
-    list67.count = 0;
-    dmlops_push(&list67, 1);
-    dmlops_push(&list67, 0);
-    dmlops_push(&list67, 0);
-    dmlops_align(&list67, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
-    dmlops_push(&list66, 0);
-    dmlops_push(&list66, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list66);
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list67;
+            list67.count = 0;
+            dmlops_push(&list67, 1);
+            dmlops_push(&list67, 0);
+            dmlops_push(&list67, 0);
+            dmlops_push(&list67, 0);
+            dmlops_align(&list67, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
+            dmlops_push(&list66, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.batch, &list66);
     dmlops_list list68;
     list68.count = 0;
-    dmlops_list list69;
-    list69.count = 0;
-    dmlops_push(&list69, 0);
-    dmlops_push(&list69, 0);
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list69;
+            list69.count = 0;
+            dmlops_push(&list69, 0);
+            dmlops_push(&list69, 1);
+            dmlops_push(&list69, 0);
+            dmlops_push(&list69, 0);
+            dmlops_align(&list69, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
+            dmlops_push(&list68, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.head, &list68);
+    dmlops_list list70;
+    list70.count = 0;
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list71;
+            list71.count = 0;
+            dmlops_push(&list71, 0);
+            dmlops_push(&list71, 0);
+            dmlops_push(&list71, 1);
+            dmlops_push(&list71, 0);
+            dmlops_align(&list71, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
+            dmlops_push(&list70, 1);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.row, &list70);
+    dmlops_list list72;
+    list72.count = 0;
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list73;
+            list73.count = 0;
+            dmlops_push(&list73, 0);
+            dmlops_push(&list73, 0);
+            dmlops_push(&list73, 0);
+            dmlops_push(&list73, 1);
+            dmlops_align(&list73, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
+            dmlops_push(&list72, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.element, &list72);
+    dmlops_list list74;
+    list74.count = 0;
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_push(&list74, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_before.limits, &list74);
+    told.attention.key_stored.tensor = (desc->OutputPresentKeyTensor != NULL ? (int64_t)13 : (int64_t)(int64_t)-1);
+    dmlops_list list75;
+    list75.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list76;
+        list76.count = 0;
+        dmlops_push(&list76, 0);
+        dmlops_push(&list76, 0);
+        dmlops_push(&list76, 0);
+        dmlops_push(&list76, 0);
+        dmlops_align(&list76, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.first, &list75);
+    dmlops_list list77;
+    list77.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list78;
+        list78.count = 0;
+        dmlops_push(&list78, 1);
+        dmlops_push(&list78, 0);
+        dmlops_push(&list78, 0);
+        dmlops_push(&list78, 0);
+        dmlops_align(&list78, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list77, list78.values, list78.count, 0, list78.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.batch, &list77);
+    dmlops_list list79;
+    list79.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list80;
+        list80.count = 0;
+        dmlops_push(&list80, 0);
+        dmlops_push(&list80, 1);
+        dmlops_push(&list80, 0);
+        dmlops_push(&list80, 0);
+        dmlops_align(&list80, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list79, list80.values, list80.count, 0, list80.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.head, &list79);
+    dmlops_list list81;
+    list81.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list82;
+        list82.count = 0;
+        dmlops_push(&list82, 0);
+        dmlops_push(&list82, 0);
+        dmlops_push(&list82, 1);
+        dmlops_push(&list82, 0);
+        dmlops_align(&list82, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list81, list82.values, list82.count, 0, list82.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.row, &list81);
+    dmlops_list list83;
+    list83.count = 0;
+    if (desc->OutputPresentKeyTensor != NULL) {
+        dmlops_list list84;
+        list84.count = 0;
+        dmlops_push(&list84, 0);
+        dmlops_push(&list84, 0);
+        dmlops_push(&list84, 0);
+        dmlops_push(&list84, 1);
+        dmlops_align(&list84, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_list_append(&list83, list84.values, list84.count, 0, list84.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.key_stored.element, &list83);
+    dmlops_list list85;
+    list85.count = 0;
+    dmlops_tell_list(planning, &told.attention.key_stored.limits, &list85);
+    told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)10 : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
+    dmlops_list list86;
+    list86.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list87;
+            list87.count = 0;
+            dmlops_push(&list87, 0);
+            dmlops_push(&list87, 0);
+            dmlops_push(&list87, 0);
+            dmlops_push(&list87, 0);
+            dmlops_align(&list87, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list86, list87.values, list87.count, 0, list87.count);
+            dmlops_push(&list86, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.first, &list86);
+    dmlops_list list88;
+    list88.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list89;
+            list89.count = 0;
+            dmlops_push(&list89, 1);
+            dmlops_push(&list89, 0);
+            dmlops_push(&list89, 0);
+            dmlops_push(&list89, 0);
+            dmlops_align(&list89, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list88, list89.values, list89.count, 0, list89.count);
+            dmlops_push(&list88, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.batch, &list88);
+    dmlops_list list90;
+    list90.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list91;
+            list91.count = 0;
+            dmlops_push(&list91, 0);
+            dmlops_push(&list91, 1);
+            dmlops_push(&list91, 0);
+            dmlops_push(&list91, 0);
+            dmlops_align(&list91, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list90, list91.values, list91.count, 0, list91.count);
+            dmlops_push(&list90, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.head, &list90);
+    dmlops_list list92;
+    list92.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list93;
+            list93.count = 0;
+            dmlops_push(&list93, 0);
+            dmlops_push(&list93, 0);
+            dmlops_push(&list93, 1);
+            dmlops_push(&list93, 0);
+            dmlops_align(&list93, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list92, list93.values, list93.count, 0, list93.count);
+            dmlops_push(&list92, 1);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.row, &list92);
+    dmlops_list list94;
+    list94.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_list list95;
+            list95.count = 0;
+            dmlops_push(&list95, 0);
+            dmlops_push(&list95, 0);
+            dmlops_push(&list95, 0);
+            dmlops_push(&list95, 1);
+            dmlops_align(&list95, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list94, list95.values, list95.count, 0, list95.count);
+            dmlops_push(&list94, 0);
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.element, &list94);
+    dmlops_list list96;
+    list96.count = 0;
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            dmlops_push(&list96, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        } else {
+        }
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_before.limits, &list96);
+    told.attention.value_stored.tensor = (desc->OutputPresentValueTensor != NULL ? (int64_t)14 : (int64_t)(int64_t)-1);
+    dmlops_list list97;
+    list97.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list98;
+        list98.count = 0;
+        dmlops_push(&list98, 0);
+        dmlops_push(&list98, 0);
+        dmlops_push(&list98, 0);
+        dmlops_push(&list98, 0);
+        dmlops_align(&list98, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.first, &list97);
+    dmlops_list list99;
+    list99.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list100;
+        list100.count = 0;
+        dmlops_push(&list100, 1);
+        dmlops_push(&list100, 0);
+        dmlops_push(&list100, 0);
+        dmlops_push(&list100, 0);
+        dmlops_align(&list100, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.batch, &list99);
+    dmlops_list list101;
+    list101.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list102;
+        list102.count = 0;
+        dmlops_push(&list102, 0);
+        dmlops_push(&list102, 1);
+        dmlops_push(&list102, 0);
+        dmlops_push(&list102, 0);
+        dmlops_align(&list102, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list101, list102.values, list102.count, 0, list102.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.head, &list101);
+    dmlops_list list103;
+    list103.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list104;
+        list104.count = 0;
+        dmlops_push(&list104, 0);
+        dmlops_push(&list104, 0);
+        dmlops_push(&list104, 1);
+        dmlops_push(&list104, 0);
+        dmlops_align(&list104, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list103, list104.values, list104.count, 0, list104.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.row, &list103);
+    dmlops_list list105;
+    list105.count = 0;
+    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_list list106;
+        list106.count = 0;
+        dmlops_push(&list106, 0);
+        dmlops_push(&list106, 0);
+        dmlops_push(&list106, 0);
+        dmlops_push(&list106, 1);
+        dmlops_align(&list106, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list105, list106.values, list106.count, 0, list106.count);
+    } else {
+    }
+    dmlops_tell_list(planning, &told.attention.value_stored.element, &list105);
+    dmlops_list list107;
+    list107.count = 0;
+    dmlops_tell_list(planning, &told.attention.value_stored.limits, &list107);
+    told.attention.output.tensor = 12;
+    dmlops_list list108;
+    list108.count = 0;
+    dmlops_list list109;
+    list109.count = 0;
+    dmlops_push(&list109, 0);
+    dmlops_push(&list109, 0);
+    dmlops_push(&list109, 0);
+    dmlops_align(&list109, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list108, list109.values, list109.count, 0, list109.count);
+    dmlops_push(&list108, 0);
+    dmlops_push(&list108, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list108);
+    dmlops_list list110;
+    list110.count = 0;
+    dmlops_list list111;
+    list111.count = 0;
+    dmlops_push(&list111, 1);
+    dmlops_push(&list111, 0);
+    dmlops_push(&list111, 0);
+    dmlops_align(&list111, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list110, list111.values, list111.count, 0, list111.count);
+    dmlops_push(&list110, 0);
+    dmlops_push(&list110, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list110);
+    dmlops_list list112;
+    list112.count = 0;
+    dmlops_list list113;
+    list113.count = 0;
+    dmlops_push(&list113, 0);
+    dmlops_push(&list113, 0);
     int64_t chosen26;
     if (desc->ValueTensor != NULL) {
         chosen26 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
     } else {
         int64_t chosen25;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list70;
-            list70.count = 0;
+            dmlops_list list114;
+            list114.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list71;
-                list71.count = 0;
-                dmlops_append(&list71, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list71, 3, 1);
-                dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
+                dmlops_list list115;
+                list115.count = 0;
+                dmlops_append(&list115, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list115, 3, 1);
+                dmlops_list_append(&list114, list115.values, list115.count, 0, list115.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list70, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list70, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list114, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list114, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list70, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list70, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list114, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list114, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list70, 0);
-                        dmlops_push(&list70, 0);
-                        dmlops_push(&list70, 0);
+                        dmlops_push(&list114, 0);
+                        dmlops_push(&list114, 0);
+                        dmlops_push(&list114, 0);
                     }
                 }
             }
-            chosen25 = dmlops_divide(dmlops_list_entry(list70.values, list70.count, 2), (int64_t)desc->QueryHeadCount);
+            chosen25 = dmlops_divide(dmlops_list_entry(list114.values, list114.count, 2), (int64_t)desc->QueryHeadCount);
         } else {
             int64_t chosen24;
             if (desc->PastValueTensor != NULL) {
                 chosen24 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list72;
-                list72.count = 0;
+                dmlops_list list116;
+                list116.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list73;
-                    list73.count = 0;
-                    dmlops_append(&list73, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list73, 3, 1);
-                    dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
+                    dmlops_list list117;
+                    list117.count = 0;
+                    dmlops_append(&list117, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list117, 3, 1);
+                    dmlops_list_append(&list116, list117.values, list117.count, 0, list117.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list72, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list72, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list116, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list116, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list72, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list72, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list116, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list116, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list72, 0);
-                            dmlops_push(&list72, 0);
-                            dmlops_push(&list72, 0);
+                            dmlops_push(&list116, 0);
+                            dmlops_push(&list116, 0);
+                            dmlops_push(&list116, 0);
                         }
                     }
                 }
-                chosen24 = dmlops_divide(dmlops_list_entry(list72.values, list72.count, 2), (int64_t)desc->QueryHeadCount);
+                chosen24 = dmlops_divide(dmlops_list_entry(list116.values, list116.count, 2), (int64_t)desc->QueryHeadCount);
             }
             chosen25 = chosen24;
         }
         chosen26 = chosen25;
     }
-    dmlops_push(&list69, chosen26);
-    dmlops_align(&list69, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
-    dmlops_push(&list68, 1);
-    dmlops_push(&list68, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list68);
-    dmlops_list list74;
-    list74.count = 0;
-    dmlops_list list75;
-    list75.count = 0;
-    dmlops_push(&list75, 0);
-    dmlops_push(&list75, 1);
-    dmlops_push(&list75, 0);
-    dmlops_align(&list75, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list74, list75.values, list75.count, 0, list75.count);
-    dmlops_push(&list74, 0);
-    dmlops_push(&list74, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list74);
-    dmlops_list list76;
-    list76.count = 0;
-    dmlops_list list77;
-    list77.count = 0;
-    dmlops_push(&list77, 0);
-    dmlops_push(&list77, 0);
-    dmlops_push(&list77, 1);
-    dmlops_align(&list77, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list76, list77.values, list77.count, 0, list77.count);
-    dmlops_push(&list76, 0);
-    dmlops_push(&list76, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list76);
-    dmlops_list list78;
-    list78.count = 0;
-    dmlops_push(&list78, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list113, chosen26);
+    dmlops_align(&list113, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list112, list113.values, list113.count, 0, list113.count);
+    dmlops_push(&list112, 1);
+    dmlops_push(&list112, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list112);
+    dmlops_list list118;
+    list118.count = 0;
+    dmlops_list list119;
+    list119.count = 0;
+    dmlops_push(&list119, 0);
+    dmlops_push(&list119, 1);
+    dmlops_push(&list119, 0);
+    dmlops_align(&list119, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list118, list119.values, list119.count, 0, list119.count);
+    dmlops_push(&list118, 0);
+    dmlops_push(&list118, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list118);
+    dmlops_list list120;
+    list120.count = 0;
+    dmlops_list list121;
+    list121.count = 0;
+    dmlops_push(&list121, 0);
+    dmlops_push(&list121, 0);
+    dmlops_push(&list121, 1);
+    dmlops_align(&list121, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list120, list121.values, list121.count, 0, list121.count);
+    dmlops_push(&list120, 0);
+    dmlops_push(&list120, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list120);
+    dmlops_list list122;
+    list122.count = 0;
+    dmlops_push(&list122, (int64_t)desc->QueryHeadCount);
     int64_t chosen29;
     if (desc->ValueTensor != NULL) {
         chosen29 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
     } else {
         int64_t chosen28;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list79;
-            list79.count = 0;
+            dmlops_list list123;
+            list123.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list80;
-                list80.count = 0;
-                dmlops_append(&list80, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list80, 3, 1);
-                dmlops_list_append(&list79, list80.values, list80.count, 0, list80.count);
+                dmlops_list list124;
+                list124.count = 0;
+                dmlops_append(&list124, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list124, 3, 1);
+                dmlops_list_append(&list123, list124.values, list124.count, 0, list124.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list79, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list79, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list123, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list123, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list79, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list79, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list123, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list123, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list79, 0);
-                        dmlops_push(&list79, 0);
-                        dmlops_push(&list79, 0);
+                        dmlops_push(&list123, 0);
+                        dmlops_push(&list123, 0);
+                        dmlops_push(&list123, 0);
                     }
                 }
             }
-            chosen28 = dmlops_divide(dmlops_list_entry(list79.values, list79.count, 2), (int64_t)desc->QueryHeadCount);
+            chosen28 = dmlops_divide(dmlops_list_entry(list123.values, list123.count, 2), (int64_t)desc->QueryHeadCount);
         } else {
             int64_t chosen27;
             if (desc->PastValueTensor != NULL) {
                 chosen27 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list81;
-                list81.count = 0;
+                dmlops_list list125;
+                list125.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list82;
-                    list82.count = 0;
-                    dmlops_append(&list82, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list82, 3, 1);
-                    dmlops_list_append(&list81, list82.values, list82.count, 0, list82.count);
+                    dmlops_list list126;
+                    list126.count = 0;
+                    dmlops_append(&list126, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list126, 3, 1);
+                    dmlops_list_append(&list125, list126.values, list126.count, 0, list126.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list81, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list81, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list125, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list125, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list81, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list81, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list125, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list125, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list81, 0);
-                            dmlops_push(&list81, 0);
-                            dmlops_push(&list81, 0);
+                            dmlops_push(&list125, 0);
+                            dmlops_push(&list125, 0);
+                            dmlops_push(&list125, 0);
                         }
                     }
                 }
-                chosen27 = dmlops_divide(dmlops_list_entry(list81.values, list81.count, 2), (int64_t)desc->QueryHeadCount);
+                chosen27 = dmlops_divide(dmlops_list_entry(list125.values, list125.count, 2), (int64_t)desc->QueryHeadCount);
             }
             chosen28 = chosen27;
         }
         chosen29 = chosen28;
     }
-    dmlops_push(&list78, chosen29);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list78);
+    dmlops_push(&list122, chosen29);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list122);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
 }
 

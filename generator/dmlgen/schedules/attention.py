@@ -18,7 +18,7 @@ from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT
+from dmlgen.schedules.sets import AT, ZERO
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The product of a query and a key, in what is made of it."""
@@ -34,8 +34,9 @@ class Attention(FastForm):
     All tensors have four dimensions: batch, head, row, element. A row of `target`, of each `query`, is the
     mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
     `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
-    and `value_head` are the batch and the head that are read for those of the query in `at`. `counts` says
-    which keys take part; all do where it is None.
+    and `value_head` are the batch and the head that are read for those of the query in `at`; so many heads
+    beside each other as `shared` says have the same ones, the next so many the next ones, and so on, if it
+    is known, else it is 0. `counts` says which keys take part; all do where it is None.
     """
 
     target: str
@@ -44,6 +45,7 @@ class Attention(FastForm):
     value: str
     key_head: ir.ListOf
     value_head: ir.ListOf
+    shared: ir.Expr
     score: ir.Expr
     counts: ir.Expr | None
 
@@ -124,13 +126,15 @@ class _Reader:
         counts = None
         if condition is not None:
             counts = ir.substitute(condition, {key: ir.Index(AT, ir.Number(3, ir.INT))})
+        key_head, value_head = _head(key_place), _head(value_place)
         return Attention(
             target=target.name,
             query=query,
             key=matched,
             value=value,
-            key_head=_head(key_place),
-            value_head=_head(value_place),
+            key_head=key_head,
+            value_head=value_head,
+            shared=_shared(key_head) if key_head == value_head else ZERO,
             score=whole,
             counts=counts,
         )
@@ -189,3 +193,14 @@ def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
     if len(place) != 4 or free_locals(ir.substitute(whole, of_head)):
         raise Unfit
     return whole
+
+
+def _shared(head: ir.ListOf) -> ir.Expr:
+    """How many heads beside each other have this one, the next so many the next one; 0 if that is unknown."""
+    match head.items:
+        case (
+            ir.Index(first, ir.Number(0)),
+            ir.Index(ir.Call("unflat", (ir.Index(second, ir.Number(1)), ir.ListOf((_, each)))), ir.Number(0)),
+        ) if first == second == AT:
+            return each
+    return ZERO

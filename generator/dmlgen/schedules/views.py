@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_known
+from dmlgen.expr.defined import asks_presence, is_known
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.elements import Unfit
@@ -47,7 +47,20 @@ class View:
         that for each one that an entry of `at` grows by."""
         numbers = tuple(_term(one, entry) for one in self.numbers)
         found = _each(self.element, lambda load: _terms(load.coordinate, entry))
-        return ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found
+        return self._told(ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found)
+
+    @property
+    def bounds(self) -> ir.Expr:
+        """The limits as one list."""
+        limits = ir.ListOf(self.limits)
+        return self._told(limits) if self.limits else limits
+
+    def _told(self, numbers: ir.Expr) -> ir.Expr:
+        """Numbers that may make no sense, and are none, where tensors are absent."""
+        for one in self.conditions:
+            if asks_presence(one):
+                numbers = ir.Conditional(one, numbers, ir.ListOf(()))
+        return numbers
 
 
 def view_of(tensor: Intermediate) -> View | None:
@@ -58,6 +71,19 @@ def view_of(tensor: Intermediate) -> View | None:
         return None
 
 
+def view_before(tensor: Intermediate) -> View | None:
+    """The elements that an intermediate tensor has where a number is not inside of limits, if it has other
+    ones where it is, and these are all that it may have there, within limits of their own."""
+    try:
+        match written(tensor.value, {}), written(tensor.sizes, {}):
+            case ir.Conditional(ir.Call("inside"), _, otherwise), ir.ListOf(sizes):
+                found = _view(_spelt_out(otherwise, len(sizes)))
+                return found if found.limits else None
+    except (TooLarge, Unfit):
+        pass
+    return None
+
+
 def view_in(output: str, value: ir.Expr, target: str) -> View | None:
     """Where the entries of an intermediate tensor are in an output, if that has nothing else.
 
@@ -66,6 +92,11 @@ def view_in(output: str, value: ir.Expr, target: str) -> View | None:
     try:
         match written(value, {}):
             case ir.Entry(tensor=name, coordinate=ir.ListOf(items)) if name == target:
+                return _turned([_source(item) for item in items], output)
+            case ir.Entry(tensor=name, coordinate=ir.Call("align", (_, ir.Number(int(rank)), _)) as at) if (
+                name == target
+            ):
+                items = tuple(ir.Index(at, ir.Number(place, ir.INT)) for place in range(rank))
                 return _turned([_source(item) for item in items], output)
     except (TooLarge, Unfit):
         pass
@@ -136,6 +167,16 @@ def _view(node: ir.Expr) -> View:
             rest = _view(then)
             sums = tuple(map(_sum, numbers))
             return replace(rest, numbers=(*sums, *rest.numbers), limits=(*limits, *rest.limits))
+        case ir.Conditional(ir.Logic("and", operands), then):
+            known = tuple(filter(is_known, operands))
+            bounds = [_bound(one) for one in operands if one not in known]
+            rest = _view(then)
+            return replace(
+                rest,
+                conditions=(*known, *rest.conditions),
+                numbers=(*(number for number, _ in bounds), *rest.numbers),
+                limits=(*(limit for _, limit in bounds), *rest.limits),
+            )
         case ir.Binary("+", one, ir.Number(value=0)):
             return _view(one)
         case ir.Load(tensor, ir.ListOf(items)):
@@ -143,6 +184,28 @@ def _view(node: ir.Expr) -> View:
         case ir.Load(tensor, ir.Call("align", (ir.ListOf(items), length, fill))):
             aligned = ir.Call("align", (_sums(items), length, fill), ir.INTS)
             return View((), (), (), ir.Load(tensor, aligned, node.type))
+    raise Unfit
+
+
+def _spelt_out(node: ir.Expr, rank: int) -> ir.Expr:
+    """The same with the entries of `at`, so many, where all of it is aligned."""
+    entries = ir.ListOf(tuple(map(_entry, range(rank))))
+    whole = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "align")
+    return ir.substitute(
+        node,
+        {
+            one: replace(one, arguments=(entries, *one.arguments[1:]))
+            for one in whole
+            if one.arguments[0] == AT
+        },
+    )
+
+
+def _bound(node: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+    """A number, and what it is less than."""
+    match node:
+        case ir.Compare("<", number, limit) if is_known(limit):
+            return _sum(number), limit
     raise Unfit
 
 

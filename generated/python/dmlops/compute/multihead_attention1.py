@@ -551,30 +551,51 @@ def define(e: Evaluation) -> None:
         )
         if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
         else 0,
+        "told.attention.shared": lambda: quotient(desc.QueryHeadCount, desc.KeyValueHeadCount),
         "told.attention.query.tensor": lambda: (
             0 if (desc.QueryTensor is not None) else 3 if (desc.StackedQueryKeyTensor is not None) else 5
         )
         if not (desc.BiasTensor is not None)
         else -1,
-        "told.attention.query.first": lambda: align((0, 0, 0), rank_of(desc.QueryTensor), 0)
-        if (desc.QueryTensor is not None)
-        else (0, 0, 0, 0, 0),
-        "told.attention.query.batch": lambda: align((1, 0, 0), rank_of(desc.QueryTensor), 0)
-        if (desc.QueryTensor is not None)
-        else (1, 0, 0, 0, 0),
-        "told.attention.query.head": lambda: align(
-            (0, 0, quotient(entry(align(sizes_of(desc.QueryTensor), 3, 1), 2), desc.QueryHeadCount)),
-            rank_of(desc.QueryTensor),
-            0,
+        "told.attention.query.first": lambda: (
+            align((0, 0, 0), rank_of(desc.QueryTensor), 0)
+            if (desc.QueryTensor is not None)
+            else (0, 0, 0, 0, 0)
         )
-        if (desc.QueryTensor is not None)
-        else (0, 0, 1, 0, 0),
-        "told.attention.query.row": lambda: align((0, 1, 0), rank_of(desc.QueryTensor), 0)
-        if (desc.QueryTensor is not None)
-        else (0, 1, 0, 0, 0),
-        "told.attention.query.element": lambda: align((0, 0, 1), rank_of(desc.QueryTensor), 0)
-        if (desc.QueryTensor is not None)
-        else (0, 0, 0, 0, 1),
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.query.batch": lambda: (
+            align((1, 0, 0), rank_of(desc.QueryTensor), 0)
+            if (desc.QueryTensor is not None)
+            else (1, 0, 0, 0, 0)
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.query.head": lambda: (
+            align(
+                (0, 0, quotient(entry(align(sizes_of(desc.QueryTensor), 3, 1), 2), desc.QueryHeadCount)),
+                rank_of(desc.QueryTensor),
+                0,
+            )
+            if (desc.QueryTensor is not None)
+            else (0, 0, 1, 0, 0)
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.query.row": lambda: (
+            align((0, 1, 0), rank_of(desc.QueryTensor), 0)
+            if (desc.QueryTensor is not None)
+            else (0, 1, 0, 0, 0)
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.query.element": lambda: (
+            align((0, 0, 1), rank_of(desc.QueryTensor), 0)
+            if (desc.QueryTensor is not None)
+            else (0, 0, 0, 0, 1)
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
         "told.attention.query.limits": lambda: (),
         "told.attention.key.tensor": lambda: (
             (
@@ -592,9 +613,24 @@ def define(e: Evaluation) -> None:
         if not (desc.BiasTensor is not None)
         else -1,
         "told.attention.key.first": lambda: (
-            *(
-                align(
-                    (
+            (
+                *(
+                    align(
+                        (
+                            0,
+                            0
+                            - (
+                                entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                                if (desc.PastKeyTensor is not None)
+                                else 0
+                            ),
+                            0,
+                        ),
+                        rank_of(desc.KeyTensor),
+                        0,
+                    )
+                    if (desc.KeyTensor is not None)
+                    else (
                         0,
                         0
                         - (
@@ -603,147 +639,168 @@ def define(e: Evaluation) -> None:
                             else 0
                         ),
                         0,
-                    ),
-                    rank_of(desc.KeyTensor),
-                    0,
-                )
-                if (desc.KeyTensor is not None)
-                else (
-                    0,
-                    0
-                    - (
-                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
-                        if (desc.PastKeyTensor is not None)
-                        else 0
-                    ),
-                    0,
-                    1,
-                    0,
-                )
-                if (desc.StackedQueryKeyTensor is not None)
-                else (
-                    0,
-                    0
-                    - (
-                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
-                        if (desc.PastKeyTensor is not None)
-                        else 0
-                    ),
-                    0,
-                    0,
-                    0,
-                )
-                if (desc.StackedKeyValueTensor is not None)
-                else (
-                    0,
-                    0
-                    - (
-                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
-                        if (desc.PastKeyTensor is not None)
-                        else 0
-                    ),
-                    0,
-                    1,
-                    0,
-                )
-            ),
-            0
-            - (
-                entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
-                if (desc.PastKeyTensor is not None)
-                else 0
-            ),
-        ),
-        "told.attention.key.batch": lambda: (
-            *(
-                align((1, 0, 0), rank_of(desc.KeyTensor), 0)
-                if (desc.KeyTensor is not None)
-                else (1, 0, 0, 0, 0)
-            ),
-            0,
-        ),
-        "told.attention.key.head": lambda: (
-            *(
-                align(
-                    (
+                        1,
                         0,
-                        0,
-                        quotient(
-                            entry(
-                                (
-                                    align(sizes_of(desc.QueryTensor), 3, 1)
-                                    if (desc.QueryTensor is not None)
-                                    else (
-                                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
-                                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
-                                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
-                                    )
-                                    if (desc.StackedQueryKeyTensor is not None)
-                                    else (
-                                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
-                                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
-                                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
-                                    )
-                                    if (desc.StackedQueryKeyValueTensor is not None)
-                                    else (0, 0, 0)
-                                ),
-                                2,
-                            ),
-                            desc.QueryHeadCount,
-                        ),
-                    ),
-                    rank_of(desc.KeyTensor),
-                    0,
-                )
-                if (desc.KeyTensor is not None)
-                else (0, 0, 1, 0, 0)
-            ),
-            0,
-        ),
-        "told.attention.key.row": lambda: (
-            *(
-                align((0, 1, 0), rank_of(desc.KeyTensor), 0)
-                if (desc.KeyTensor is not None)
-                else (0, 1, 0, 0, 0)
-            ),
-            1,
-        ),
-        "told.attention.key.element": lambda: (
-            *(
-                align((0, 0, 1), rank_of(desc.KeyTensor), 0)
-                if (desc.KeyTensor is not None)
-                else (0, 0, 0, 0, 1)
-            ),
-            0,
-        ),
-        "told.attention.key.limits": lambda: (
-            entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
-            if (desc.KeyTensor is not None)
-            else entry(sizes_of(desc.StackedKeyValueTensor), 1)
-            if (desc.StackedKeyValueTensor is not None)
-            else entry(
-                (
-                    align(sizes_of(desc.QueryTensor), 3, 1)
-                    if (desc.QueryTensor is not None)
-                    else (
-                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
-                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
-                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
                     )
                     if (desc.StackedQueryKeyTensor is not None)
                     else (
-                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
-                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
-                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        0,
+                        0
+                        - (
+                            entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                            if (desc.PastKeyTensor is not None)
+                            else 0
+                        ),
+                        0,
+                        0,
+                        0,
                     )
-                    if (desc.StackedQueryKeyValueTensor is not None)
-                    else (0, 0, 0)
+                    if (desc.StackedKeyValueTensor is not None)
+                    else (
+                        0,
+                        0
+                        - (
+                            entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                            if (desc.PastKeyTensor is not None)
+                            else 0
+                        ),
+                        0,
+                        1,
+                        0,
+                    )
+                ),
+                0
+                - (
+                    entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                    if (desc.PastKeyTensor is not None)
+                    else 0
+                ),
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.key.batch": lambda: (
+            (
+                *(
+                    align((1, 0, 0), rank_of(desc.KeyTensor), 0)
+                    if (desc.KeyTensor is not None)
+                    else (1, 0, 0, 0, 0)
+                ),
+                0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.key.head": lambda: (
+            (
+                *(
+                    align(
+                        (
+                            0,
+                            0,
+                            quotient(
+                                entry(
+                                    (
+                                        align(sizes_of(desc.QueryTensor), 3, 1)
+                                        if (desc.QueryTensor is not None)
+                                        else (
+                                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                                        )
+                                        if (desc.StackedQueryKeyTensor is not None)
+                                        else (
+                                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                                        )
+                                        if (desc.StackedQueryKeyValueTensor is not None)
+                                        else (0, 0, 0)
+                                    ),
+                                    2,
+                                ),
+                                desc.QueryHeadCount,
+                            ),
+                        ),
+                        rank_of(desc.KeyTensor),
+                        0,
+                    )
+                    if (desc.KeyTensor is not None)
+                    else (0, 0, 1, 0, 0)
+                ),
+                0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.key.row": lambda: (
+            (
+                *(
+                    align((0, 1, 0), rank_of(desc.KeyTensor), 0)
+                    if (desc.KeyTensor is not None)
+                    else (0, 1, 0, 0, 0)
                 ),
                 1,
             )
-            if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
-            else 0,
-        ),
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.key.element": lambda: (
+            (
+                *(
+                    align((0, 0, 1), rank_of(desc.KeyTensor), 0)
+                    if (desc.KeyTensor is not None)
+                    else (0, 0, 0, 0, 1)
+                ),
+                0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.key.limits": lambda: (
+            (
+                entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+                if (desc.KeyTensor is not None)
+                else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+                if (desc.StackedKeyValueTensor is not None)
+                else entry(
+                    (
+                        align(sizes_of(desc.QueryTensor), 3, 1)
+                        if (desc.QueryTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyValueTensor is not None)
+                        else (0, 0, 0)
+                    ),
+                    1,
+                )
+                if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+                else 0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
         "told.attention.value.tensor": lambda: (
             (2 if (desc.ValueTensor is not None) else 4 if (desc.StackedKeyValueTensor is not None) else 5)
             if not (desc.PastSequenceLengthsTensor is not None)
@@ -752,9 +809,24 @@ def define(e: Evaluation) -> None:
         if not (desc.BiasTensor is not None)
         else -1,
         "told.attention.value.first": lambda: (
-            *(
-                align(
-                    (
+            (
+                *(
+                    align(
+                        (
+                            0,
+                            0
+                            - (
+                                entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                                if (desc.PastKeyTensor is not None)
+                                else 0
+                            ),
+                            0,
+                        ),
+                        rank_of(desc.ValueTensor),
+                        0,
+                    )
+                    if (desc.ValueTensor is not None)
+                    else (
                         0,
                         0
                         - (
@@ -763,115 +835,300 @@ def define(e: Evaluation) -> None:
                             else 0
                         ),
                         0,
-                    ),
-                    rank_of(desc.ValueTensor),
-                    0,
-                )
-                if (desc.ValueTensor is not None)
-                else (
-                    0,
-                    0
-                    - (
-                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
-                        if (desc.PastKeyTensor is not None)
-                        else 0
-                    ),
-                    0,
-                    1,
-                    0,
-                )
-                if (desc.StackedKeyValueTensor is not None)
-                else (
-                    0,
-                    0
-                    - (
-                        entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
-                        if (desc.PastKeyTensor is not None)
-                        else 0
-                    ),
-                    0,
-                    2,
-                    0,
-                )
-            ),
-            0
-            - (
-                entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
-                if (desc.PastKeyTensor is not None)
-                else 0
-            ),
-        ),
-        "told.attention.value.batch": lambda: (
-            *(
-                align((1, 0, 0), rank_of(desc.ValueTensor), 0)
-                if (desc.ValueTensor is not None)
-                else (1, 0, 0, 0, 0)
-            ),
-            0,
-        ),
-        "told.attention.value.head": lambda: (
-            *(
-                align(
-                    (
+                        1,
                         0,
+                    )
+                    if (desc.StackedKeyValueTensor is not None)
+                    else (
                         0,
-                        quotient(
-                            entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1),
-                            desc.KeyValueHeadCount,
+                        0
+                        - (
+                            entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                            if (desc.PastKeyTensor is not None)
+                            else 0
                         ),
-                    ),
-                    rank_of(desc.ValueTensor),
-                    0,
-                )
-                if (desc.ValueTensor is not None)
-                else (0, 0, 1, 0, 0)
-            ),
-            0,
-        ),
+                        0,
+                        2,
+                        0,
+                    )
+                ),
+                0
+                - (
+                    entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                    if (desc.PastKeyTensor is not None)
+                    else 0
+                ),
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.value.batch": lambda: (
+            (
+                *(
+                    align((1, 0, 0), rank_of(desc.ValueTensor), 0)
+                    if (desc.ValueTensor is not None)
+                    else (1, 0, 0, 0, 0)
+                ),
+                0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.value.head": lambda: (
+            (
+                *(
+                    align(
+                        (
+                            0,
+                            0,
+                            quotient(
+                                entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1),
+                                desc.KeyValueHeadCount,
+                            ),
+                        ),
+                        rank_of(desc.ValueTensor),
+                        0,
+                    )
+                    if (desc.ValueTensor is not None)
+                    else (0, 0, 1, 0, 0)
+                ),
+                0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
         "told.attention.value.row": lambda: (
-            *(
-                align((0, 1, 0), rank_of(desc.ValueTensor), 0)
-                if (desc.ValueTensor is not None)
-                else (0, 1, 0, 0, 0)
-            ),
-            1,
-        ),
-        "told.attention.value.element": lambda: (
-            *(
-                align((0, 0, 1), rank_of(desc.ValueTensor), 0)
-                if (desc.ValueTensor is not None)
-                else (0, 0, 0, 0, 1)
-            ),
-            0,
-        ),
-        "told.attention.value.limits": lambda: (
-            entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
-            if (desc.KeyTensor is not None)
-            else entry(sizes_of(desc.StackedKeyValueTensor), 1)
-            if (desc.StackedKeyValueTensor is not None)
-            else entry(
-                (
-                    align(sizes_of(desc.QueryTensor), 3, 1)
-                    if (desc.QueryTensor is not None)
-                    else (
-                        *sizes_of(desc.StackedQueryKeyTensor)[:2],
-                        entry(sizes_of(desc.StackedQueryKeyTensor), 2)
-                        * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
-                    )
-                    if (desc.StackedQueryKeyTensor is not None)
-                    else (
-                        *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
-                        entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
-                        * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
-                    )
-                    if (desc.StackedQueryKeyValueTensor is not None)
-                    else (0, 0, 0)
+            (
+                *(
+                    align((0, 1, 0), rank_of(desc.ValueTensor), 0)
+                    if (desc.ValueTensor is not None)
+                    else (0, 1, 0, 0, 0)
                 ),
                 1,
             )
-            if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
-            else 0,
-        ),
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.value.element": lambda: (
+            (
+                *(
+                    align((0, 0, 1), rank_of(desc.ValueTensor), 0)
+                    if (desc.ValueTensor is not None)
+                    else (0, 0, 0, 0, 1)
+                ),
+                0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.value.limits": lambda: (
+            (
+                entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+                if (desc.KeyTensor is not None)
+                else entry(sizes_of(desc.StackedKeyValueTensor), 1)
+                if (desc.StackedKeyValueTensor is not None)
+                else entry(
+                    (
+                        align(sizes_of(desc.QueryTensor), 3, 1)
+                        if (desc.QueryTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyTensor is not None)
+                        else (
+                            *sizes_of(desc.StackedQueryKeyValueTensor)[:2],
+                            entry(sizes_of(desc.StackedQueryKeyValueTensor), 2)
+                            * entry(sizes_of(desc.StackedQueryKeyValueTensor), 4),
+                        )
+                        if (desc.StackedQueryKeyValueTensor is not None)
+                        else (0, 0, 0)
+                    ),
+                    1,
+                )
+                if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
+                else 0,
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if not (desc.BiasTensor is not None)
+        else (),
+        "told.attention.key_before.tensor": lambda: (
+            9 if not (desc.PastSequenceLengthsTensor is not None) else -1
+        )
+        if (desc.PastKeyTensor is not None)
+        else -1,
+        "told.attention.key_before.first": lambda: (
+            (*align((0, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastKeyTensor is not None)
+        else (),
+        "told.attention.key_before.batch": lambda: (
+            (*align((1, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastKeyTensor is not None)
+        else (),
+        "told.attention.key_before.head": lambda: (
+            (*align((0, 1, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastKeyTensor is not None)
+        else (),
+        "told.attention.key_before.row": lambda: (
+            (*align((0, 0, 1, 0), rank_of(desc.PastKeyTensor), 0), 1)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastKeyTensor is not None)
+        else (),
+        "told.attention.key_before.element": lambda: (
+            (*align((0, 0, 0, 1), rank_of(desc.PastKeyTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastKeyTensor is not None)
+        else (),
+        "told.attention.key_before.limits": lambda: (
+            (
+                smaller(
+                    entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                    if (desc.PastKeyTensor is not None)
+                    else 0,
+                    entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                    if (desc.PastKeyTensor is not None)
+                    else 0,
+                ),
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastKeyTensor is not None)
+        else (),
+        "told.attention.key_stored.tensor": lambda: 13 if (desc.OutputPresentKeyTensor is not None) else -1,
+        "told.attention.key_stored.first": lambda: align(
+            (0, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0,
+        )
+        if (desc.OutputPresentKeyTensor is not None)
+        else (),
+        "told.attention.key_stored.batch": lambda: align(
+            (1, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0,
+        )
+        if (desc.OutputPresentKeyTensor is not None)
+        else (),
+        "told.attention.key_stored.head": lambda: align((0, 1, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
+        if (desc.OutputPresentKeyTensor is not None)
+        else (),
+        "told.attention.key_stored.row": lambda: align((0, 0, 1, 0), rank_of(desc.OutputPresentKeyTensor), 0)
+        if (desc.OutputPresentKeyTensor is not None)
+        else (),
+        "told.attention.key_stored.element": lambda: align(
+            (0, 0, 0, 1), rank_of(desc.OutputPresentKeyTensor), 0,
+        )
+        if (desc.OutputPresentKeyTensor is not None)
+        else (),
+        "told.attention.key_stored.limits": lambda: (),
+        "told.attention.value_before.tensor": lambda: (
+            10 if not (desc.PastSequenceLengthsTensor is not None) else -1
+        )
+        if (desc.PastValueTensor is not None)
+        else -1,
+        "told.attention.value_before.first": lambda: (
+            (*align((0, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastValueTensor is not None)
+        else (),
+        "told.attention.value_before.batch": lambda: (
+            (*align((1, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastValueTensor is not None)
+        else (),
+        "told.attention.value_before.head": lambda: (
+            (*align((0, 1, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastValueTensor is not None)
+        else (),
+        "told.attention.value_before.row": lambda: (
+            (*align((0, 0, 1, 0), rank_of(desc.PastValueTensor), 0), 1)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastValueTensor is not None)
+        else (),
+        "told.attention.value_before.element": lambda: (
+            (*align((0, 0, 0, 1), rank_of(desc.PastValueTensor), 0), 0)
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastValueTensor is not None)
+        else (),
+        "told.attention.value_before.limits": lambda: (
+            (
+                smaller(
+                    entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                    if (desc.PastKeyTensor is not None)
+                    else 0,
+                    entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+                    if (desc.PastKeyTensor is not None)
+                    else 0,
+                ),
+            )
+            if not (desc.PastSequenceLengthsTensor is not None)
+            else ()
+        )
+        if (desc.PastValueTensor is not None)
+        else (),
+        "told.attention.value_stored.tensor": lambda: 14
+        if (desc.OutputPresentValueTensor is not None)
+        else -1,
+        "told.attention.value_stored.first": lambda: align(
+            (0, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
+        )
+        if (desc.OutputPresentValueTensor is not None)
+        else (),
+        "told.attention.value_stored.batch": lambda: align(
+            (1, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
+        )
+        if (desc.OutputPresentValueTensor is not None)
+        else (),
+        "told.attention.value_stored.head": lambda: align(
+            (0, 1, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
+        )
+        if (desc.OutputPresentValueTensor is not None)
+        else (),
+        "told.attention.value_stored.row": lambda: align(
+            (0, 0, 1, 0), rank_of(desc.OutputPresentValueTensor), 0,
+        )
+        if (desc.OutputPresentValueTensor is not None)
+        else (),
+        "told.attention.value_stored.element": lambda: align(
+            (0, 0, 0, 1), rank_of(desc.OutputPresentValueTensor), 0,
+        )
+        if (desc.OutputPresentValueTensor is not None)
+        else (),
+        "told.attention.value_stored.limits": lambda: (),
         "told.attention.output.tensor": lambda: 12,
         "told.attention.output.first": lambda: (*align((0, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
         "told.attention.output.batch": lambda: (*align((1, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from dmlgen.expr import ir
@@ -15,7 +15,7 @@ from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.sets import AT
-from dmlgen.schedules.views import View, view_in, view_of
+from dmlgen.schedules.views import View, view_before, view_in, view_of
 from dmlgen.sugar import conjunction
 
 STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
@@ -28,7 +28,8 @@ class AttentionPass(FormPass):
     `at`, a score made of the local `total`, numbers from which on no key of a head counts, and whether a key
     below them does. `scored_by`: the tensors of the description on which scores depend, or which keys count.
     `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which is what the pass
-    writes; `tensors` are all, by number."""
+    writes; with "before" the first rows, where others follow, with "stored" outputs that are nothing else.
+    `tensors` are all, by number."""
 
     target: Kept
     query: Kept
@@ -36,6 +37,7 @@ class AttentionPass(FormPass):
     value: Kept
     key_head: str
     value_head: str
+    shared: ir.Expr
     score: str
     ends: tuple[str, ...]
     counts: str
@@ -53,31 +55,32 @@ class AttentionPass(FormPass):
 
     @property
     def told(self) -> Mapping[str, ir.Expr]:
-        found: dict[str, ir.Expr] = {}
+        found: dict[str, ir.Expr] = {"attention.shared": self.shared}
         numbers = {tensor.member: number for number, tensor in enumerate(self.tensors)}
         for role, view in self.views.items():
             path = f"attention.{role}"
             found[f"{path}.tensor"] = ir.Number(-1, ir.INT) if view is None else view.tensor(numbers)
             if view is not None:
                 found |= {f"{path}.{name}": view.place(entry) for name, entry in STEPS.items()}
-                found[f"{path}.limits"] = ir.ListOf(view.limits)
+                found[f"{path}.limits"] = view.bounds
         return found
 
     @property
     def lists(self) -> tuple[str, ...]:
-        return tuple(f"{role}Places" for role in self.views)
+        return (*(f"{role}Places" for role in ("query", "key", "value", "output")), "storedPlaces")
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, Tensor]]:
-        """The tensors that may be read or written instead, by role and by the value of its macro."""
-        return {
-            role: {
-                number + 1: tensor
-                for number, tensor in enumerate(self.tensors)
-                if view is not None and tensor.member in view.tensors
+        """The tensors that may be read or written instead, by role and by the value of its macro. Keys and
+        values may all be those that are there before others."""
+        found: dict[str, dict[int, Tensor]] = {}
+        for role in self.views:
+            views = (self.views[role], self.views.get(f"{role}_before"))
+            members = {member for view in views if view is not None for member in view.tensors}
+            found[role] = {
+                number + 1: tensor for number, tensor in enumerate(self.tensors) if tensor.member in members
             }
-            for role, view in self.views.items()
-        }
+        return found
 
     @property
     def direct(self) -> Mapping[Tensor, str]:
@@ -105,6 +108,9 @@ def attention_pass(
     kept = {one.name: one for one in operator.defines.tensors}
     roles = {"query": attention.query, "key": attention.key, "value": attention.value}
     views = {role: view_of(kept[name]) for role, name in roles.items()}
+    for role in ("key", "value"):
+        views[f"{role}_before"] = view_before(kept[roles[role]])
+        views[f"{role}_stored"] = _stored(operator, roles[role])
     return AttentionPass(
         number=number,
         target=printer.kept[target],
@@ -113,6 +119,7 @@ def attention_pass(
         value=printer.kept[attention.value],
         key_head=printer.deciding(attention.key_head),
         value_head=printer.deciding(attention.value_head),
+        shared=attention.shared,
         score=printer.value(attention.score, False),
         ends=tuple(printer.deciding(end.right) for end in ends),
         counts=printer.deciding(counts),
@@ -148,3 +155,13 @@ def _output(operator: Operator, target: str) -> View | None:
         return None
     found = (view_in(name, value, target) for name, value in outputs.items())
     return next((view for view in found if view is not None), None)
+
+
+def _stored(operator: Operator, kept: str) -> View | None:
+    """Where an intermediate tensor is in an output that has nothing else."""
+    assert operator.defines is not None
+    for name, value in operator.defines.outputs.items():
+        found = view_in(name, value, kept)
+        if found is not None:
+            return replace(found, conditions=(ir.Present(ir.Tensor(name)),))
+    return None

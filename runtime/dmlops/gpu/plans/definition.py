@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .attention import (
+    AttentionGroups,
     AttentionPass,
     AttentionViews,
     Sources,
     define_attention,
     no_sources,
     places_of,
+    settled,
     sources_of,
     takes_units,
 )
+from .attention_parts import Parts, define_parts, no_parts, parts_of, sources_by_parts, words_of
 from .loops import (
     Dimensions,
     Loop,
@@ -353,13 +356,16 @@ def through(one: Pass, attention: AttentionPass, sources: Sources) -> Pass:
         return one
     direct = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
     direct = direct | bit_of(sources.value, attention.value)
-    outputs = bit_of(sources.output, sources.output)
+    stored = bit_of(sources.key_stored, sources.key_stored) | bit_of(
+        sources.value_stored, sources.value_stored
+    )
+    outputs = bit_of(sources.output, sources.output) | stored
     attends = one.number == attention.number
     return Pass(
         one.number,
         one.writes_kept,
         one.target,
-        0 if attends and outputs != 0 else one.writes,
+        0 if attends and sources.output != NONE else one.writes,
         outputs if attends else one.outputs - (one.outputs & outputs),
         one.reads - (one.reads & direct) if attends else one.reads,
         one.is_along,
@@ -378,15 +384,30 @@ def stand_in_of(told: Definition) -> Buffer:
 
 def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
     """The place of each intermediate tensor. What no output needs has none; its sizes may make no sense."""
+    return space_without(told, shader, wanted, no_sources())
+
+
+def space_without(told: Definition, shader: DefinitionShader, wanted: int, sources: Sources) -> Space:
+    """The same without the rows that attention reads elsewhere."""
     firsts: Words = []
     words = 0
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:
             wide = told.is_double if kept.is_real else kept.is_wide
-            own = element_count(told.kept_sizes[place]) * (2 if wide else 1)
+            own = element_count(rows_left(shader, sources, place, told.kept_sizes[place]))
+            own = own * (2 if wide else 1)
             words += ceil_div(own, 4) * 4  # so that all begin at whole vectors
     return Space(firsts, words)
+
+
+def rows_left(shader: DefinitionShader, sources: Sources, kept: int, sizes: Sizes) -> Eight:
+    """The sizes of an intermediate tensor, by number, less the rows that attention reads elsewhere."""
+    left: Eight = []
+    left.extend(sizes)
+    if sources.begin > 0 and (kept == shader.attention.key or kept == shader.attention.value):
+        left[2] = sizes[2] - sources.begin
+    return left
 
 
 def box_of(told: Definition, one: Pass) -> Sizes:
@@ -541,14 +562,17 @@ def read_in(shader: DefinitionShader, one: Pass, step: int) -> int:
     return one.reads
 
 
-def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int) -> int:
-    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units reads, each
-    written by a pass that writes nothing else. `wanted` are all that lead to outputs."""
+def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
+    """The intermediate tensors that are kept as halves, as bits: what attention by matrix units or by parts
+    reads of halves, each written by a pass that writes nothing else. `wanted` are all that lead to
+    outputs."""
     halves = 0
     for one in shader.passes:
         if one.number == shader.attention.number and one.writes & wanted != 0:
             shape = box_of(told, one)
-            if takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
+            if parts.applies:
+                halves = one.reads if parts.vector == 8 else 0
+            elif takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
                 halves = one.reads
     for one in shader.passes:
         if one.writes & halves != 0 and one.writes & halves != one.writes:
@@ -558,29 +582,54 @@ def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wante
 
 class Way(NamedTuple):
     """How outputs come about: the passes, the intermediate tensors that they write, as bits, those that lead
-    to outputs by any passes (`led`), those kept as halves, and what attention, if it takes part (`attends`),
-    reads and writes of the description."""
+    to outputs by any passes (`led`), those kept as halves, and how attention, if it takes part (`attends`),
+    goes about its keys, and what it reads and writes of the description."""
 
     passes: Passes
     wanted: int
     led: int
     halves: int
     attends: bool
+    parts: Parts
+    views: AttentionViews
     sources: Sources
+
+
+def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
+    """Whether passes that lead to outputs read the keys or the values of attention, besides that itself."""
+    attention = shader.attention
+    both = 1 << attention.key | 1 << attention.value
+    for one in every:
+        if one.number != attention.number and one.reads & both != 0 and is_needed(one, there, wanted):
+            return True
+    return False
 
 
 def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     """The passes that lead to outputs: attention without copies, sums by groups, where these suit."""
     attention, sources = shader.attention, no_sources()
     there, led = present(told), needed(told, shader)
-    every, wanted = passes_with(shader, sources), led
-    halves = kept_halves(out, told, shader, led)
+    every, wanted, parts, views = passes_with(shader, sources), led, no_parts(), told.attention
+    tensors, kept_sizes = told.tensors, told.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
-        sources = sources_of(attention, told.attention, told.tensors, told.kept_sizes, halves != 0)
+        views = settled(attention, views, tensors, kept_sizes)
+        parts = parts_of(attention, views, tensors, kept_sizes)
+    halves = kept_halves(out, told, shader, led, parts)
+    if attends:
+        vector = 8 if halves != 0 else 4
+        plain = sources_of(attention, views, tensors, kept_sizes, vector)
+        sources = plain
+        if parts.applies:
+            sources = sources_by_parts(attention, views, tensors, kept_sizes, plain, vector, True)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
-    return Way(with_sums(told, shader, every, wanted), wanted, led, halves, attends, sources)
+        if sources.begin > 0 and are_read_elsewhere(shader, every, there, wanted):
+            sources = sources_by_parts(attention, views, tensors, kept_sizes, plain, vector, False)
+            every = passes_with(shader, sources)
+            wanted = leading(every, there)
+    passes = with_sums(told, shader, every, wanted)
+    return Way(passes, wanted, led, halves, attends, parts, views, sources)
 
 
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
@@ -592,22 +641,34 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     way = way_to(out, told, shader)
     if len(way.passes) == 0:
         return
-    space = space_of(told, shader, way.wanted)
-    if space.words >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * space.words)
+    space = space_without(told, shader, way.wanted, way.sources)
+    words = space.words
+    if way.attends:
+        words += words_of(way.parts, told.kept_sizes[shader.attention.target])
+    if words >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
     known = tell_known(out, told, shader, way.led, space, stand_in_of(told))
     lists: Lists = []
     lists.extend(known.lists)
     if way.attends:
         each = 1 if way.halves == 0 else 2
-        views, firsts = told.attention, space.firsts
+        firsts = space.firsts
         lists.extend(
-            places_of(shader.attention, views, way.sources, told.tensors, told.kept_sizes, firsts, each)
+            places_of(
+                shader.attention,
+                way.views,
+                way.sources,
+                told.tensors,
+                told.kept_sizes,
+                firsts,
+                each,
+                space.words,
+            )
         )
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in way.passes)
-        out.write(out.scratch(max(4 * space.words, 8), from_zeros))
+        out.write(out.scratch(max(4 * words, 8), from_zeros))
     if shader.attention.number != NONE:
         out.define("HALVES", int(way.halves != 0))
     out.share()
@@ -654,18 +715,20 @@ def dispatch_defined(
     waits: bool,
 ) -> None:
     """The dispatch of a pass, of a recurrence for one step."""
-    shape = box_of(told, one)
+    shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(told, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
     count = whole // shape[0] if one.is_along else whole
-    threads, in_group = count, DEFINITION_THREADS
     if one.number == shader.attention.number:
-        attending = define_attention(
-            out, shader.attention, told.tensors, told.kept_sizes, shape, way.halves != 0, way.sources
-        )
-        threads, in_group = attending.threads, attending.in_group
-    elif one.writes & way.halves != 0:
+        dispatch_attention(out, told, shader, way, known, one, count, waits)
+        return
+    if way.sources.begin > 0 and (
+        one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
+    ):
+        out.define("LATER", 1)
+    threads, in_group = count, DEFINITION_THREADS
+    if one.writes & way.halves != 0:
         out.define("HALVING", 1)
         out.define("SCRATCH_VECTOR", 4)
         count = count // 8
@@ -675,8 +738,48 @@ def dispatch_defined(
         threads, in_group = tile.all_threads, tile.threads
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
-    groups = grid(out, threads, in_group, 1)
-    out.define("NUM_THREADS", in_group)
+    dispatch_box(out, told, known, one, shape, count, step * count, AttentionGroups(threads, in_group), waits)
+
+
+def dispatch_attention(
+    out: Planning,
+    told: Definition,
+    shader: DefinitionShader,
+    way: Way,
+    known: Known,
+    one: Pass,
+    count: int,
+    waits: bool,
+) -> None:
+    """The dispatch of attention, and one that joins its parts."""
+    attention, tensors, sources, parts = shader.attention, told.tensors, way.sources, way.parts
+    sizes = box_of(told, one)
+    if not parts.applies:
+        groups = define_attention(out, attention, tensors, told.kept_sizes, sizes, way.halves != 0, sources)
+        dispatch_box(out, told, known, one, sizes, count, 0, groups, waits)
+        return
+    finding = define_parts(out, attention, tensors, sizes, sources, parts, False)
+    dispatch_box(out, told, known, one, sizes, count, 0, finding, waits)
+    if parts.number > 1:
+        joining = define_parts(out, attention, tensors, sizes, sources, parts, True)
+        dispatch_box(out, told, known, one, sizes, count, 0, joining, True)
+
+
+def dispatch_box(
+    out: Planning,
+    told: Definition,
+    known: Known,
+    one: Pass,
+    shape: Sizes,
+    count: int,
+    first: int,
+    threads: AttentionGroups,
+    waits: bool,
+) -> None:
+    """A dispatch for `count` elements of a box from the number `first` on, after the macros that it alone
+    has."""
+    groups = grid(out, threads.threads, threads.in_group, 1)
+    out.define("NUM_THREADS", threads.in_group)
     out.define("PASS", one.number)
     out.define("RANK", len(shape))
     params = DefinitionParams(
@@ -685,7 +788,7 @@ def dispatch_defined(
         known.activations,
         told.elements,
         count,
-        step * count,
+        first,
         groups.columns,
         known.scalars,
     )

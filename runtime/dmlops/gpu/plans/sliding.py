@@ -23,7 +23,7 @@ from .definition import (
     space_of,
     tell_known,
 )
-from .loops import Words, ceil_div, check_span, element_count, grid, times
+from .loops import Words, ceil_div, check_span, element_count, grid, power_below, times
 from .phases import is_divided, row_dimension, upright
 from .planning import Planning
 from .reasons import Reason
@@ -142,14 +142,6 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
 def reach(line: Line, elements: int) -> int:
     """How far the windows of so many neighbours reach together."""
     return (elements - 1) * line.step + (line.places - 1) * line.tap + 1
-
-
-def power_below(number: int, limit: int) -> int:
-    """The greatest power of 2 that is no more than either."""
-    power = 1
-    while 2 * power <= min(number, limit):
-        power = 2 * power
-    return power
 
 
 def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:

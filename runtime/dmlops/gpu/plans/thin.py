@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from .contraction import Matrices, Split, contraction_params, side_vector, window_words
 from .definition import MAX_COUNT, Definition, DefinitionShader, space_of, tell_known
-from .loops import ceil_div, check_span, grid, times
+from .loops import ceil_div, check_span, grid, power_below, times
 from .matrix_units import dispatch_single
 from .planning import Planning
 from .reasons import Reason
-from .sliding import power_below
 from .told import NO_MEMBER
 from .tuning import (
     THIN_ALL_THREADS,

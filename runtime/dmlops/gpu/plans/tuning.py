@@ -148,6 +148,15 @@ ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: more than 384, less than 1536
 "groups that are many"
 
+PARTS_MOST_QUERIES = 8  # not measured
+"queries up to which keys and values are read once for all heads that share them, in parts"
+PARTS_THREADS = 128  # not measured
+"threads in a group there"
+PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
+"groups that keep the memory of a GPU busy"
+PARTS_KEYS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.99
+"keys of a part, at most"
+
 BLOCK_ROWS = 4  # not measured
 "elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"
 BLOCK_COLUMNS = 4  # not measured

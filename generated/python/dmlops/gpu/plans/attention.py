@@ -61,27 +61,41 @@ class View(NamedTuple):
 
 
 class AttentionViews(NamedTuple):
-    """What stands for queries, keys and values, and for what is made of them."""
+    """What stands for queries, keys and values, and for what is made of them; for the first rows of keys and
+    values alone, where others follow; and for outputs that are these keys and values. So many heads beside
+    each other as `shared` says have the same ones, the next so many the next ones, if that is known, else it
+    is 0."""
 
     query: View
     key: View
     value: View
     output: View
+    key_before: View
+    value_before: View
+    key_stored: View
+    value_stored: View
+    shared: int
 
 
 class Sources(NamedTuple):
     """Tensors of the description, by number, that the pass reads or writes in place of intermediate ones;
-    NONE where it does not."""
+    NONE where it does not. Of keys and values, the rows before number `begin` are in tensors of their own,
+    and `key` and `value` have the others; `key_stored` and `value_stored` are written with all of them."""
 
     query: int
     key: int
     value: int
     output: int
+    key_before: int
+    value_before: int
+    begin: int
+    key_stored: int
+    value_stored: int
 
 
 def no_sources() -> Sources:
     """Those of a pass that reads and writes intermediate tensors alone."""
-    return Sources(NONE, NONE, NONE, NONE)
+    return Sources(NONE, NONE, NONE, NONE, NONE, NONE, 0, NONE, NONE)
 
 
 class AttentionGroups(NamedTuple):
@@ -170,21 +184,60 @@ def sources_of(
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
-    by_units: bool,
+    vector: int,
 ) -> Sources:
-    """What the pass reads and writes directly: vectors of four, or of eight halves that it reads by units."""
-    vector = 8 if by_units else 4
+    """What the pass reads directly, in vectors of so many elements, and writes in vectors of four."""
     sizes = kept_sizes[attention.target]
     if not is_whole(kept_sizes[attention.query], sizes):
         return no_sources()
-    output = source_of(attention, views.output, tensors, sizes, 4)
-    if output != NONE and element_count(tensors[output].sizes) != element_count(sizes):
-        output = NONE  # which has elements that are nothing of this
     return Sources(
         source_of(attention, views.query, tensors, kept_sizes[attention.query], vector),
         source_of(attention, views.key, tensors, kept_sizes[attention.key], vector),
         source_of(attention, views.value, tensors, kept_sizes[attention.value], vector),
-        output,
+        written_of(attention, views.output, tensors, sizes, 4),
+        NONE,
+        NONE,
+        0,
+        NONE,
+        NONE,
+    )
+
+
+def written_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> int:
+    """The tensor of a view of an output, where it has a place for nothing else; NONE elsewhere."""
+    output = source_of(attention, view, tensors, sizes, vector)
+    if output != NONE and element_count(tensors[output].sizes) != element_count(sizes):
+        return NONE
+    return output
+
+
+def rows_before(view: View, tensors: Tensors) -> int:
+    """How many rows, at most, stand in the tensor of a view of the first ones."""
+    if view.tensor == NONE or not tensors[view.tensor].is_present or len(view.limits) == 0:
+        return 0
+    return view.limits[0]
+
+
+def settled(
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+) -> AttentionViews:
+    """The views of all keys and values, where those that are there before have all rows."""
+    rows = kept_sizes[attention.key][2]
+    before = min(rows_before(views.key_before, tensors), rows_before(views.value_before, tensors))
+    is_all = rows > 0 and before >= rows
+    return AttentionViews(
+        views.query,
+        views.key_before if is_all else views.key,
+        views.value_before if is_all else views.value,
+        views.output,
+        views.key_before,
+        views.value_before,
+        views.key_stored,
+        views.value_stored,
+        views.shared,
     )
 
 
@@ -193,17 +246,16 @@ def is_whole(query: Sizes, sizes: Sizes) -> bool:
     return query[3] % 4 == 0 and sizes[3] % 4 == 0
 
 
-def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int) -> Words:
-    """Where rows are, in eight words: the place of the first entry in a buffer, and how far apart batches,
-    heads and rows are, in elements. `first` is that place in scratch."""
+def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int, begin: int) -> Words:
+    """Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches,
+    heads and rows are, in elements. `first` is that place in scratch, which has the rows from number `begin`
+    on."""
     row = sizes[3]
-    head = times(row, sizes[2])
-    found: Words = [first, times(head, sizes[1]), head, row]
+    head = times(row, sizes[2] - begin)
+    found: Words = [first - begin * row, times(head, sizes[1]), head, row]
     if source != NONE:
         found = rows_in(view, tensors[source], sizes)
-    places: Words = [place % 2**32 for place in found]
-    places.extend([0] * 4)
-    return places
+    return [place % 2**32 for place in found]
 
 
 def places_of(
@@ -214,15 +266,27 @@ def places_of(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     firsts: Words,
     each: int,
+    first_part: int,
 ) -> Words:
-    """Where queries, keys, values and means are, in eight words each. Intermediate tensors begin at the words
-    `firsts` of scratch; a word has `each` entries of what is read."""
-    query, key, value, target = attention.query, attention.key, attention.value, attention.target
+    """Where queries, keys, values and means are, in four words each. Four more follow: after queries, the
+    number of the first row of those keys and values; after these, where the rows before it are; after means,
+    where parts of them are, in vectors. At the end, where keys and values are stored.
+
+    Intermediate tensors begin at the words `firsts` of scratch, parts at `first_part`; a word has `each`
+    entries of what is read."""
+    query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
+    means, begin, none = kept_sizes[attention.target], sources.begin, 0
     places: Words = []
-    places.extend(place_of(views.query, sources.query, tensors, kept_sizes[query], each * firsts[query]))
-    places.extend(place_of(views.key, sources.key, tensors, kept_sizes[key], each * firsts[key]))
-    places.extend(place_of(views.value, sources.value, tensors, kept_sizes[value], each * firsts[value]))
-    places.extend(place_of(views.output, sources.output, tensors, kept_sizes[target], firsts[target]))
+    places.extend(place_of(views.query, sources.query, tensors, query, each * firsts[attention.query], none))
+    places.extend([begin, 0, 0, 0])
+    places.extend(place_of(views.key, sources.key, tensors, key, each * firsts[attention.key], begin))
+    places.extend(place_of(views.key_before, sources.key_before, tensors, key, 0, none))
+    places.extend(place_of(views.value, sources.value, tensors, value, each * firsts[attention.value], begin))
+    places.extend(place_of(views.value_before, sources.value_before, tensors, value, 0, none))
+    places.extend(place_of(views.output, sources.output, tensors, means, firsts[attention.target], none))
+    places.extend([first_part // 4, 0, 0, 0])
+    places.extend(place_of(views.key_stored, sources.key_stored, tensors, key, 0, none))
+    places.extend(place_of(views.value_stored, sources.value_stored, tensors, value, 0, none))
     return places
 
 
@@ -250,6 +314,14 @@ def define_attention_units(
     return AttentionGroups(times(groups, waves * UNIT_WAVE), waves * UNIT_WAVE)
 
 
+def define_sources(out: Planning, sources: Sources) -> None:
+    """The macros of what is read and written directly."""
+    out.define("QUERY_IN", sources.query + 1)
+    out.define("KEY_IN", sources.key + 1)
+    out.define("VALUE_IN", sources.value + 1)
+    out.define("OUTPUT_IN", sources.output + 1)
+
+
 def define_attention(
     out: Planning,
     attention: AttentionPass,
@@ -261,10 +333,7 @@ def define_attention(
 ) -> AttentionGroups:
     """The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes`
     are those of what is written."""
-    out.define("QUERY_IN", sources.query + 1)
-    out.define("KEY_IN", sources.key + 1)
-    out.define("VALUE_IN", sources.value + 1)
-    out.define("OUTPUT_IN", sources.output + 1)
+    define_sources(out, sources)
     if by_units:
         return define_attention_units(out, attention, tensors, kept_sizes, sizes)
     heads = times(sizes[0], sizes[1])

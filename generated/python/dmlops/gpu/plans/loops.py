@@ -53,6 +53,14 @@ def ceil_div(number: int, divisor: int) -> int:
     return -(-number // divisor)
 
 
+def power_below(number: int, limit: int) -> int:
+    """The greatest power of 2 that is no more than either."""
+    power = 1
+    while 2 * power <= min(number, limit):
+        power = 2 * power
+    return power
+
+
 def times(a: int, b: int) -> int:
     """The product of counts; COUNT_LIMIT for all that are as large."""
     product = a * b

@@ -1,0 +1,216 @@
+"""Attention of few queries, where reading keys and values is the limit: each is read once, 16 bytes wide.
+
+A group of threads has some queries of all heads that share keys, and a part of these keys. What it finds, the
+greatest score, the sum of weights, and sums of values, is joined by a second dispatch, always in the same
+order, unless there is but one part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from .attention import (
+    AttentionGroups,
+    AttentionPass,
+    AttentionViews,
+    Sources,
+    View,
+    define_sources,
+    is_told,
+    rows_before,
+    source_of,
+    written_of,
+)
+from .loops import ceil_div, power_below, times
+from .planning import Planning
+from .told import NONE, Sizes, Tensors
+from .tuning import PARTS_GROUPS, PARTS_KEYS, PARTS_MOST_QUERIES, PARTS_THREADS
+
+Eight = Annotated[list[int], 8]
+
+VECTOR_BITS = 128
+MOST_LANES = 16
+MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors, of all its queries
+OWN = 8  # vectors of queries, sums and products that a thread holds
+MOST_WEIGHTS = 2048  # of a group: 8 KiB, beside half as much for what threads exchange
+
+
+class Parts(NamedTuple):
+    """How keys are shared out, if `applies`. A vector has so many elements; `shared` heads have the same
+    keys. A group has `rows` queries of these heads, which take `blocks` groups, and `keys`, of which there
+    are `number` parts. `lanes` threads share a key, `value_lanes` a value; `each` and `value_each` are the
+    vectors of one that a thread has, `fetches` and `value_fetches` the keys and values of which it reads
+    these at once."""
+
+    applies: bool
+    vector: int
+    shared: int
+    rows: int
+    blocks: int
+    lanes: int
+    each: int
+    fetches: int
+    value_lanes: int
+    value_each: int
+    value_fetches: int
+    keys: int
+    number: int
+
+
+def no_parts() -> Parts:
+    return Parts(False, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+
+
+def floats_at_once(tensors: Tensors) -> int:
+    """Elements in 16 bytes of the one type that all floats have; 1 where they have several."""
+    bits = 0
+    for tensor in tensors:
+        if tensor.is_present and tensor.is_float:
+            if bits != 0 and bits != tensor.bits:
+                return 1
+            bits = tensor.bits
+    return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
+
+
+def parts_of(
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+) -> Parts:
+    """What suits few queries, with so many parts that a GPU is busy, of whole rounds of all threads."""
+    query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
+    vector = floats_at_once(tensors)
+    depth, width = query[3], sizes[3]
+    if vector == 1 or depth % vector != 0 or width % vector != 0 or max(depth, width) > MOST_ELEMENTS:
+        return no_parts()
+    if sizes[2] > PARTS_MOST_QUERIES:
+        return no_parts()
+    shared = max(views.shared, 1)
+    lanes = power_below(depth // vector, MOST_LANES)
+    value_lanes = power_below(width // vector, MOST_LANES)
+    each, value_each = ceil_div(depth // vector, lanes), ceil_div(width // vector, value_lanes)
+    wanted = times(shared, sizes[2])
+    most = power_below(OWN // max(each, value_each), OWN)
+    rows = 1
+    while rows < min(wanted, most):
+        rows *= 2
+    blocks = ceil_div(wanted, rows)
+    fetches = max(power_below(OWN // (rows * each), OWN), 1)
+    value_fetches = min(max(power_below(OWN // value_each, OWN), 1), value_lanes)
+
+    keys = kept_sizes[attention.key][2]
+    round_ = max(PARTS_THREADS // lanes * fetches, PARTS_THREADS)
+    groups = times(times(sizes[0], sizes[1] // shared), blocks)
+    most_keys = max(min(PARTS_KEYS, MOST_WEIGHTS // rows), round_)
+    own = round_
+    while 2 * own <= most_keys and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
+        own *= 2
+    return Parts(
+        True,
+        vector,
+        shared,
+        rows,
+        blocks,
+        lanes,
+        each,
+        fetches,
+        value_lanes,
+        value_each,
+        value_fetches,
+        own,
+        ceil_div(keys, own),
+    )
+
+
+def with_rows(sizes: Sizes, rows: int) -> Eight:
+    """The sizes with so many rows."""
+    return [sizes[0], sizes[1], rows, sizes[3]]
+
+
+def from_row(view: View, begin: int) -> View:
+    """The view of these rows."""
+    first: Eight = []
+    for place, step in zip(view.first, view.row, strict=True):
+        first.append(place + begin * step)
+    return View(view.tensor, first, view.batch, view.head, view.row, view.element, view.limits)
+
+
+def sources_by_parts(
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+    plain: Sources,
+    vector: int,
+    is_split: bool,
+) -> Sources:
+    """What the pass reads and writes directly, where it would do no more than `plain` says if it had no
+    parts: keys and values may be stored on the way, and, if `is_split`, those that were there before are read
+    where they are."""
+    keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
+    key_stored, value_stored = NONE, NONE
+    if views.shared > 0:
+        key_stored = written_of(attention, views.key_stored, tensors, keys, vector)
+        value_stored = written_of(attention, views.value_stored, tensors, values, vector)
+    begin = rows_before(views.key_before, tensors)
+    key, value, key_before, value_before = plain.key, plain.value, NONE, NONE
+    if is_split and 0 < begin < keys[2] and begin == rows_before(views.value_before, tensors):
+        key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), vector)
+        value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
+    if key_before == NONE or value_before == NONE:
+        return Sources(plain.query, key, value, plain.output, NONE, NONE, 0, key_stored, value_stored)
+    rest = keys[2] - begin
+    key = source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector)
+    value = source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector)
+    return Sources(
+        plain.query, key, value, plain.output, key_before, value_before, begin, key_stored, value_stored
+    )
+
+
+def words_of(parts: Parts, sizes: Sizes) -> int:
+    """Words of scratch in which groups leave what they find, where it is to be joined: a row of values for
+    each part of a query, and four more."""
+    if not parts.applies or parts.number == 1:
+        return 0
+    queries = times(times(sizes[0], sizes[1]), sizes[2])
+    return times(times(queries, parts.number), sizes[3] + 4)
+
+
+def define_parts(
+    out: Planning,
+    attention: AttentionPass,
+    tensors: Tensors,
+    sizes: Sizes,
+    sources: Sources,
+    parts: Parts,
+    joins: bool,
+) -> AttentionGroups:
+    """The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes`
+    are those of what is written."""
+    define_sources(out, sources)
+    out.define("KEY_BEFORE_IN", sources.key_before + 1)
+    out.define("VALUE_BEFORE_IN", sources.value_before + 1)
+    out.define("KEY_STORED_IN", sources.key_stored + 1)
+    out.define("VALUE_STORED_IN", sources.value_stored + 1)
+    out.define("BY_PARTS", 1)
+    out.define("JOINS", int(joins))
+    out.define("IN_PARTS", int(parts.number > 1))
+    out.define("VECTOR", parts.vector)
+    out.define("SHARED", parts.shared)
+    out.define("ROWS", parts.rows)
+    out.define("LANES", parts.lanes)
+    out.define("KEY_VECTORS", parts.each)
+    out.define("KEY_FETCHES", parts.fetches)
+    out.define("VALUE_LANES", parts.value_lanes)
+    out.define("VALUE_VECTORS", parts.value_each)
+    out.define("VALUE_FETCHES", parts.value_fetches)
+    out.define("PART_KEYS", parts.keys)
+    out.define("SCRATCH_VECTOR", 4)
+    out.define("SCORES_TOLD", int(is_told(attention, tensors)))
+    heads = times(sizes[0], sizes[1])
+    groups = times(heads, sizes[2])
+    if not joins:
+        groups = times(times(heads // parts.shared, parts.blocks), parts.number)
+    return AttentionGroups(times(groups, PARTS_THREADS), PARTS_THREADS)
