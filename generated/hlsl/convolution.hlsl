@@ -2826,6 +2826,10 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 #endif
 }
 
+#if BORDERED
+groupshared uint strangers;
+#endif
+
 // A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
 // A tile of the factors passes through registers into group memory, and the next is read while this one is used.
 void Contract(uint item, uint thread)
