@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -706,6 +707,24 @@ def resample_grad(d: Members, x: Arrays) -> Arrays:
         for p, w in crossed(d, at, sizes):
             result[p] += g[at] * w
     return {"OutputGradientTensor": result}
+
+
+def upsample_2d(d: Members, x: Arrays) -> Arrays:
+    a = x["InputTensor"]
+    factors = [1] * (a.ndim - 2) + [d.ScaleSize["Height"], d.ScaleSize["Width"]]
+
+    def along(o: int, factor: int, size: int) -> list[tuple[int, float]]:
+        if d.InterpolationMode == "NEAREST_NEIGHBOR":
+            return [(o // factor, 1.0)]
+        middle = min(max(Fraction(2 * o + 1, 2 * factor) - Fraction(1, 2), Fraction(0)), Fraction(size - 1))
+        low, part = math.floor(middle), middle - math.floor(middle)
+        return [(low, float(1 - part)), (low + 1, float(part))] if part else [(low, 1.0)]
+
+    def value(at: Place) -> Any:
+        chosen = itertools.product(*map(along, at, factors, a.shape))
+        return total(a[tuple(i for i, _ in one)] * math.prod(w for _, w in one) for one in chosen)
+
+    return {"OutputTensor": each(d.sizes("OutputTensor"), value)}
 
 
 # Recurrent networks: ONNX's equations, one batch and direction after the other.
