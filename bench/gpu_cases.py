@@ -55,9 +55,32 @@ def size_of(*tensors: dict[str, Any]) -> int:
 
 
 def uniform(sizes: Sequence[int], data_type: str, seed: int = 0) -> np.ndarray:
-    """Numbers between -4 and 4."""
+    """Floats between -4 and 4, signed bytes of any value."""
     rng = np.random.default_rng(seed)
+    if data_type == "int8":
+        return rng.integers(-128, 128, sizes, np.int8)
     return (rng.random(sizes, np.float32) * 8 - 4).astype(data_type)
+
+
+def drawn(
+    name: str,
+    operator: str,
+    tensors: dict[str, dict[str, Any]],
+    torch: Torch,
+    operations: int = 0,
+    **members: Any,
+) -> Case:
+    """A case with inputs drawn at random; variances are at least 1."""
+    inputs = {key: one for key, one in tensors.items() if not key.startswith("Output")}
+
+    def arrays() -> dict[str, np.ndarray]:
+        found = {
+            key: uniform(one["Sizes"], one["DataType"].lower(), seed)
+            for seed, (key, one) in enumerate(inputs.items())
+        }
+        return {key: abs(one) + 1 if key == "VarianceTensor" else one for key, one in found.items()}
+
+    return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()), operations)
 
 
 def gathers() -> Iterator[Case]:
@@ -235,27 +258,9 @@ def others(side: int = LARGE) -> Iterator[Case]:
 def products() -> Iterator[Case]:
     """Matrix products, some as in language models; convolutions and poolings as in well-known networks."""
 
-    def case(
-        name: str,
-        operator: str,
-        tensors: dict[str, dict[str, Any]],
-        torch: Torch,
-        operations: int = 0,
-        **members: Any,
-    ) -> Case:
-        *inputs, _ = tensors
-
-        def arrays() -> dict[str, np.ndarray]:
-            return {
-                key: uniform(tensors[key]["Sizes"], tensors[key]["DataType"].lower(), seed)
-                for seed, key in enumerate(inputs)
-            }
-
-        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()), operations)
-
     def product(name: str, rows: int, depth: int, columns: int, data_type: str, turned: bool = False) -> Case:
         right = (1, 1, columns, depth) if turned else (1, 1, depth, columns)
-        return case(
+        return drawn(
             f"gemm {name} {data_type}", "GEMM",
             {
                 "ATensor": tensor((1, 1, rows, depth), data_type),
@@ -280,7 +285,7 @@ def products() -> Iterator[Case]:
     ) -> Case:
         padding, result = window // 2, -(-size // stride)
         shown = "" if images == 32 else f" {images}"
-        return case(
+        return drawn(
             f"convolution {name}{shown} {data_type}", "CONVOLUTION",
             {
                 "InputTensor": tensor((images, channels, size, size), data_type),
@@ -307,7 +312,7 @@ def products() -> Iterator[Case]:
         """A backward convolution, whose result is as many times larger as the stride."""
         padding, rest, result = (window - stride + 1) // 2, (window - stride) % 2, size * stride
         shown = "" if images == 32 else f" {images}"
-        return case(
+        return drawn(
             f"spread {name}{shown} {data_type}", "CONVOLUTION",
             {
                 "InputTensor": tensor((images, channels, size, size), data_type),
@@ -329,7 +334,7 @@ def products() -> Iterator[Case]:
         result = (size + 2 * padding - window) // stride + 1
         pool = f"{kind.lower()}_pool2d".replace("average", "avg")
         shown = "" if images == 32 else f" {images}"
-        return case(
+        return drawn(
             f"{kind.lower()} {window}x{window}/{stride} {channels} {size}x{size}{shown} {data_type}",
             f"{kind}_POOLING",
             {
@@ -405,26 +410,9 @@ def products() -> Iterator[Case]:
 def normalizations() -> Iterator[Case]:
     """Of rows as in language models, and of images; attention of as many tokens in heads of 64."""
 
-    def case(
-        name: str,
-        operator: str,
-        tensors: dict[str, dict[str, Any]],
-        torch: Torch,
-        operations: int = 0,
-        **members: Any,
-    ) -> Case:
-        *inputs, _ = tensors
-
-        def arrays() -> dict[str, np.ndarray]:
-            given = {key: (tensors[key]["Sizes"], tensors[key]["DataType"].lower()) for key in inputs}
-            found = {key: uniform(*one, seed) for seed, (key, one) in enumerate(given.items())}
-            return {key: abs(one) + 1 if key == "VarianceTensor" else one for key, one in found.items()}
-
-        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()), operations)
-
     def layer(rows: int, width: int, data_type: str) -> Case:
         whole, row = tensor((1, 1, rows, width), data_type), tensor((1, 1, 1, width), data_type)
-        return case(
+        return drawn(
             f"layer norm {width} {data_type}" if rows > SMALL else f"layer norm {rows}x{width} {data_type}",
             "MEAN_VARIANCE_NORMALIZATION1",
             {"InputTensor": whole, "ScaleTensor": row, "BiasTensor": row, "OutputTensor": whole},
@@ -438,7 +426,7 @@ def normalizations() -> Iterator[Case]:
         whole = tensor((images, channels, size, size), data_type)
         one = tensor((1, channels, 1, 1), data_type)
         names = ("MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")
-        return case(
+        return drawn(
             f"batch norm {images}x{channels}x{size}x{size} {data_type}", "BATCH_NORMALIZATION",
             {"InputTensor": whole, **dict.fromkeys(names, one), "OutputTensor": whole},
             lambda torch, x, *rest: torch.nn.functional.batch_norm(x, *map(torch.flatten, rest), eps=1e-5),
@@ -457,7 +445,7 @@ def normalizations() -> Iterator[Case]:
             return found.transpose(1, 2).reshape(batches, -1, heads * 64)
 
         tensors = {"QueryTensor": asking, "KeyTensor": keys, "ValueTensor": keys, "OutputTensor": asking}
-        return case(
+        return drawn(
             f"attention {shown} {heads} heads {data_type}", "MULTIHEAD_ATTENTION", tensors, on_torch,
             4 * batches * heads * (queries or tokens) * tokens * 64,
             Scale=0.125, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
@@ -525,19 +513,8 @@ def normalizations() -> Iterator[Case]:
 def of_bytes() -> Iterator[Case]:
     """Products of integers of 8 bits; torch convolves no such, but floats."""
 
-    def case(
-        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
-    ) -> Case:
-        *inputs, _ = tensors
-
-        def arrays() -> dict[str, np.ndarray]:
-            rng = np.random.default_rng(0)
-            return {key: rng.integers(-128, 128, tensors[key]["Sizes"], np.int8) for key in inputs}
-
-        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
-
     def product(size: int, turned: bool = False) -> Case:
-        return case(
+        return drawn(
             f"product {size}{' turned' if turned else ''} int8", "MATRIX_MULTIPLY_INTEGER",
             {
                 "ATensor": tensor((size, size), "int8"),
@@ -549,7 +526,7 @@ def of_bytes() -> Iterator[Case]:
 
     def convolution(channels: int, size: int, filters: int, window: int, images: int = 32) -> Case:
         shown = "" if images == 32 else f" {images}"
-        return case(
+        return drawn(
             f"convolution {window}x{window} {channels}-{filters} {size}x{size}{shown} int8",
             "CONVOLUTION_INTEGER",
             {
@@ -577,23 +554,10 @@ def of_bytes() -> Iterator[Case]:
 def images() -> Iterator[Case]:
     """Pictures of other sizes, gradients of these, and those of poolings."""
 
-    def case(
-        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
-    ) -> Case:
-        *inputs, _ = tensors
-
-        def arrays() -> dict[str, np.ndarray]:
-            return {
-                key: uniform(tensors[key]["Sizes"], tensors[key]["DataType"].lower(), seed)
-                for seed, key in enumerate(inputs)
-            }
-
-        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
-
     def resampling(mode: str, sizes: tuple[int, int, int, int], data_type: str, by: float = 2) -> Case:
         result = (*sizes[:2], int(sizes[2] * by), int(sizes[3] * by))
         shown = "" if by == 2 else f"by {by} "
-        return case(
+        return drawn(
             f"{mode} {shown}{'x'.join(map(str, sizes))} {data_type}", "RESAMPLE",
             {"InputTensor": tensor(sizes, data_type), "OutputTensor": tensor(result, data_type)},
             lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=by, mode=mode),
@@ -603,7 +567,7 @@ def images() -> Iterator[Case]:
 
     def antialiased(sizes: tuple[int, int, int, int], side: int, data_type: str) -> Case:
         to = (side, side)
-        return case(
+        return drawn(
             f"antialiased to {side} {'x'.join(map(str, sizes))} {data_type}", "RESAMPLE3",
             {"InputTensor": tensor(sizes, data_type), "OutputTensor": tensor((*sizes[:2], *to), data_type)},
             lambda torch, x: torch.nn.functional.interpolate(x, to, mode="bilinear", antialias=True),
@@ -620,7 +584,7 @@ def images() -> Iterator[Case]:
             of_mode = getattr(torch.ops.aten, f"upsample_{mode}2d_backward")
             return of_mode(g, larger[2:], sizes, *given, 2.0, 2.0)
 
-        return case(
+        return drawn(
             f"{mode} gradient {'x'.join(map(str, sizes))} {data_type}", "RESAMPLE_GRAD",
             {
                 "InputGradientTensor": tensor(larger, data_type),
@@ -650,7 +614,7 @@ def images() -> Iterator[Case]:
             return torch.ops.aten.max_pool2d_with_indices_backward(g, x, *given, chosen)
 
         is_average, shown = kind == "AVERAGE", f"{window}x{window}/{stride} {count}x{channels} {size}x{size}"
-        return case(
+        return drawn(
             f"{kind.lower()} gradient {shown} {data_type}",
             f"{kind}_POOLING_GRAD",
             ({} if is_average else {"InputTensor": whole}) | gradients | {"OutputGradientTensor": whole},
@@ -744,39 +708,17 @@ def recurrents() -> Iterator[Case]:
 def further() -> Iterator[Case]:
     """Normalizations of images, in training too, and moves of data between layers."""
 
-    def case(
-        name: str,
-        operator: str,
-        inputs: dict[str, dict[str, Any]],
-        outputs: dict[str, dict[str, Any]],
-        torch: Torch,
-        **members: Any,
-    ) -> Case:
-        def arrays() -> dict[str, np.ndarray]:
-            found = {
-                key: uniform(one["Sizes"], one["DataType"].lower(), seed)
-                for seed, (key, one) in enumerate(inputs.items())
-            }
-            return {key: abs(one) + 1 if key == "VarianceTensor" else one for key, one in found.items()}
-
-        return Case(
-            name,
-            operator,
-            inputs | outputs | members,
-            arrays,
-            torch,
-            size_of(*inputs.values(), *outputs.values()),
-        )
-
     def moved(name: str, sizes: Sequence[int], order: Sequence[int], data_type: str) -> Case:
         """A copy whose dimensions come in another order."""
         strides = [int(np.prod(sizes[d + 1 :])) for d in range(len(sizes))]
         shape = [sizes[d] for d in order]
-        return case(
+        return drawn(
             f"{name} {'x'.join(map(str, sizes))} {data_type}",
             "ELEMENT_WISE_IDENTITY",
-            {"InputTensor": tensor(shape, data_type, [strides[d] for d in order])},
-            {"OutputTensor": tensor(shape, data_type)},
+            {
+                "InputTensor": tensor(shape, data_type, [strides[d] for d in order]),
+                "OutputTensor": tensor(shape, data_type),
+            },
             lambda torch, x: x.contiguous(),
         )
 
@@ -784,29 +726,31 @@ def further() -> Iterator[Case]:
         whole = tensor((count, channels, size, size), data_type)
         one = tensor((1, channels, 1, 1), data_type)
         shown = f"{count}x{channels}x{size}x{size} {data_type}"
-        across = {"InputTensor": whole}, {"OutputTensor": whole}
-        yield case(
-            f"local response norm {shown}", "LOCAL_RESPONSE_NORMALIZATION", *across,
+        across = {"InputTensor": whole, "OutputTensor": whole}
+        yield drawn(
+            f"local response norm {shown}", "LOCAL_RESPONSE_NORMALIZATION", across,
             lambda torch, x: torch.nn.functional.local_response_norm(x, 5, 1e-2, 0.75, 1.0),
             CrossChannel=True, LocalSize=5, Alpha=1e-2, Beta=0.75, Bias=1.0,
         )  # fmt: skip
-        yield case(
-            f"instance norm {shown}", "MEAN_VARIANCE_NORMALIZATION1", *across,
+        yield drawn(
+            f"instance norm {shown}", "MEAN_VARIANCE_NORMALIZATION1", across,
             lambda torch, x: torch.nn.functional.instance_norm(x, eps=1e-5),
             Axes=[2, 3], NormalizeVariance=True, Epsilon=1e-5,
         )  # fmt: skip
-        yield case(
-            f"softmax of channels {shown}", "ACTIVATION_SOFTMAX1", *across,
+        yield drawn(
+            f"softmax of channels {shown}", "ACTIVATION_SOFTMAX1", across,
             lambda torch, x: torch.softmax(x, 1), Axes=[1],
         )  # fmt: skip
-        yield case(
-            f"lp norm {shown}", "LP_NORMALIZATION", *across,
+        yield drawn(
+            f"lp norm {shown}", "LP_NORMALIZATION", across,
             lambda torch, x: torch.nn.functional.normalize(x, 2.0, 1), Axis=1, Epsilon=1e-12, P=2,
         )  # fmt: skip
-        yield case(
+        yield drawn(
             f"batch norm training {shown}", "BATCH_NORMALIZATION_TRAINING",
-            {"InputTensor": whole, "ScaleTensor": one, "BiasTensor": one},
-            {"OutputTensor": whole, "OutputMeanTensor": one, "OutputVarianceTensor": one},
+            {
+                "InputTensor": whole, "ScaleTensor": one, "BiasTensor": one,
+                "OutputTensor": whole, "OutputMeanTensor": one, "OutputVarianceTensor": one,
+            },
             lambda torch, x, a, b: torch.nn.functional.batch_norm(
                 x, None, None, a.flatten(), b.flatten(), True, eps=1e-5
             ),
@@ -818,34 +762,34 @@ def further() -> Iterator[Case]:
             given = g, x, scale.flatten(), None, None, mean.float().flatten(), around
             return torch.ops.aten.native_batch_norm_backward(*given, True, 1e-5, [True] * 3)[0]
 
-        yield case(
+        yield drawn(
             f"batch norm gradient {shown}", "BATCH_NORMALIZATION_TRAINING_GRAD",
             {
                 "InputTensor": whole, "InputGradientTensor": whole,
                 **dict.fromkeys(("MeanTensor", "VarianceTensor", "ScaleTensor"), one),
-            },
-            {
                 "OutputGradientTensor": whole, "OutputScaleGradientTensor": one,
                 "OutputBiasGradientTensor": one,
             },
             learned, Epsilon=1e-5,
         )  # fmt: skip
         halved = tensor((count, channels * 4, size // 2, size // 2), data_type)
-        yield case(
-            f"space to depth {shown}", "SPACE_TO_DEPTH1", {"InputTensor": whole}, {"OutputTensor": halved},
+        yield drawn(
+            f"space to depth {shown}", "SPACE_TO_DEPTH1", {"InputTensor": whole, "OutputTensor": halved},
             lambda torch, x: torch.nn.functional.pixel_unshuffle(x, 2), BlockSize=2,
             Order="COLUMN_ROW_DEPTH",
         )  # fmt: skip
-        yield case(
-            f"depth to space {shown}", "DEPTH_TO_SPACE1", {"InputTensor": halved}, {"OutputTensor": whole},
+        yield drawn(
+            f"depth to space {shown}", "DEPTH_TO_SPACE1", {"InputTensor": halved, "OutputTensor": whole},
             lambda torch, x: torch.nn.functional.pixel_shuffle(x, 2), BlockSize=2, Order="COLUMN_ROW_DEPTH",
         )  # fmt: skip
 
     def tiled(side: int, data_type: str) -> Case:
-        return case(
+        return drawn(
             f"tile {'' if side == LARGE else f'{side} '}{data_type}", "TILE",
-            {"InputTensor": tensor((side, side // 2), data_type)},
-            {"OutputTensor": tensor((side, side), data_type)},
+            {
+                "InputTensor": tensor((side, side // 2), data_type),
+                "OutputTensor": tensor((side, side), data_type),
+            },
             lambda torch, x: x.repeat(1, 2), RepeatsCount=2, Repeats=[1, 2],
         )  # fmt: skip
 
