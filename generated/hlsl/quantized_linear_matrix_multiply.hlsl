@@ -1139,17 +1139,21 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    item *= OUTPUT_VECTOR;
     if (item >= matrices * matrixRows * matrixColumns)
         return;
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
     const uint number = above / matrixRows;
-    const List at = PlaceOf(number, above - number * matrixRows, column);
-    vector<int, OUTPUT_VECTOR> totals = 0;
+    List at = PlaceOf(number, above - number * matrixRows, column);
+    vector<int, 1> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
-    StoreOutput(OffsetOf(at), Finished(at, totals[0]));
+        totals += asint(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / 1]);
+    [unroll]
+    for (uint n = 0; n < 1; n++)
+    {
+        StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        GoOn(at);
+    }
 }
 #endif
 #endif
