@@ -24574,7 +24574,7 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
 DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t axis, int64_t pitch);
+    const dmlops_plan_Window* window, const dmlops_plan_Row* row);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found, int64_t channels);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
@@ -24589,7 +24589,7 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const 
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
@@ -28107,9 +28107,15 @@ DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, cons
     return made_3;
 }
 
-/* The same with so many columns for each row of the output, which `axis` goes along. */
+/* The same, with more columns for a row of the output where tiles have several places at once. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t axis, int64_t pitch) {
+    const dmlops_plan_Window* window, const dmlops_plan_Row* row) {
+    if (row->taps == 1) {
+        return *found;
+    }
+    int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
+        window->axes.count)];
+    int64_t pitch = row->pitch;
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     for (int64_t d = 0; d < found->sizes.count; ++d) {
@@ -28306,41 +28312,39 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
 
 /* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int is_windowed = found->column_axis == -1;
-    dmlops_plan_Row row = dmlops_plan_row_of(planning, told, shader, found);
-    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, found);
+    int is_windowed = given->column_axis == -1;
+    dmlops_plan_Row row = dmlops_plan_row_of(planning, told, shader, given);
+    dmlops_plan_Matrices found = dmlops_plan_in_rows(planning, given, &window, &row);
+    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, &found);
     if (row.taps > 1) {
-        dmlops_plan_Matrices made_1 = dmlops_plan_in_rows(planning, found, window.axes.items[dmlops_item(planning,
-            dmlops_subtract(window.sizes.count, 1), window.axes.count)], row.pitch);
-        *found = made_1;
-        dmlops_plan_UnitTile made_2 = dmlops_plan_row_tile_for(planning, found, told->factors.depth);
-        tile = made_2;
+        dmlops_plan_UnitTile made_1 = dmlops_plan_row_tile_for(planning, &found, told->factors.depth);
+        tile = made_1;
     }
-    dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile, &row);
-    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
+    dmlops_plan_Split split = dmlops_plan_unit_split(planning, &found, &tile, &row);
+    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
         dmlops_plan_is_divided(planning, &window));
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_multiply(4, dmlops_plan_in_order(planning, found)) : 0);
+    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_multiply(4, dmlops_plan_in_order(planning, &found)) : 0);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
+    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
     if (is_windowed) {
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
         dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
@@ -28350,55 +28354,55 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
         dmlops_out_define(planning, "", "TAPS_AT_ONCE", row.taps);
     } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
     }
     dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_5);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         contracted.left, told->tensors.count)]) : 0;
     dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Matrices factors = *found;
+    dmlops_plan_Matrices factors = found;
     if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
-            2), dmlops_plan_in_order(planning, found));
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
+            2), dmlops_plan_in_order(planning, &found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_6;
-        made_6.is_along = 1;
-        made_6.vector = 8;
-        left = made_6;
-        dmlops_plan_Matrices made_7 = dmlops_plan_ordered(planning, found, &output);
-        factors = made_7;
+        dmlops_plan_Halves made_5;
+        made_5.is_along = 1;
+        made_5.vector = 8;
+        left = made_5;
+        dmlops_plan_Matrices made_6 = dmlops_plan_ordered(planning, &found, &output);
+        factors = made_6;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
     if (is_windowed) {
-        dmlops_plan_Halves made_8 = dmlops_plan_pixels_of(planning, told, shader);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_8);
+        dmlops_plan_Halves made_7 = dmlops_plan_pixels_of(planning, told, shader);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
     } else {
-        dmlops_plan_Halves made_9 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
-            found->depth);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_9);
+        dmlops_plan_Halves made_8 = dmlops_plan_halves_of(planning, &found.right, found.column_axis, found.columns,
+            found.depth);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_8);
     }
     if (is_windowed) {
         dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
         dmlops_out_define(planning, "", "REACH", row.reach);
-        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
+        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found.row_axis));
     }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, &found,
         &output) : 1);
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+        found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
         &split, &places, &known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
             1), whole);
     }
 }

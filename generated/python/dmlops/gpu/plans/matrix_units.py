@@ -27,7 +27,7 @@ from .contraction import (
     window_words,
     with_left,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, space_of, tell_known
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, Window, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
 from .phases import is_divided
 from .planning import Planning
@@ -135,8 +135,11 @@ def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
     return Row(taps, reach, pitch)
 
 
-def in_rows(found: Matrices, axis: int, pitch: int) -> Matrices:
-    """The same with so many columns for each row of the output, which `axis` goes along."""
+def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
+    """The same, with more columns for a row of the output where tiles have several places at once."""
+    if row.taps == 1:
+        return found
+    axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
     sizes: Eight = [pitch if d == axis else size for d, size in enumerate(found.sizes)]
     return Matrices(
         found.is_worth,
@@ -227,16 +230,16 @@ def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found
     return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large
 
 
-def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
+def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, given: Matrices) -> None:
     """One dispatch; one before it where the left factor is put in order, one after it where sums are worked
     out in parts."""
     contracted, window = shader.contracted, told.factors.window
     output = told.tensors[contracted.output]
-    is_windowed = found.column_axis == NONE
-    row = row_of(told, shader, found)
+    is_windowed = given.column_axis == NONE
+    row = row_of(told, shader, given)
+    found = in_rows(given, window, row)
     tile = unit_tile_for(found)
     if row.taps > 1:
-        found = in_rows(found, window.axes[len(window.sizes) - 1], row.pitch)
         tile = row_tile_for(found, told.factors.depth)
     split = unit_split(found, tile, row)
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
