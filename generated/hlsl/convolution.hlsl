@@ -1862,6 +1862,12 @@ static uint phaseFirst[WINDOW_RANK];
 static uint phaseSizes[WINDOW_RANK];  // 1 or more
 static uint phaseTaps;  // places of the window
 
+// By the quotient: Vulkan leaves the remainder of a negative integer undefined.
+bool IsMultiple(int number, int divisor)
+{
+    return number / divisor * divisor == number;
+}
+
 void EnterPhase(uint number)
 {
     phaseTaps = 1;
@@ -1874,7 +1880,7 @@ void EnterPhase(uint number)
         const int tap = windowTaps[d / 4][d % 4] * (divisor / period);  // before it is divided
         int first = 0;
         [loop]
-        while (first < period && (sum + first * tap) % divisor != 0)
+        while (first < period && !IsMultiple(sum + first * tap, divisor))
             first++;
         const bool isAny = first < min(period, size);
         phaseFirst[d] = (uint)first;
