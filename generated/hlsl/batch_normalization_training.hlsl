@@ -1012,12 +1012,13 @@ FUSED_ADD_VALUE ReadFusedAdd(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -1035,12 +1036,13 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 void StoreOutputMean(uint offset, OUTPUT_MEAN_VALUE value)
 {
 #if OUTPUT_MEAN_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_MEAN_BITS;
     const uint shift = offset % perWord * OUTPUT_MEAN_BITS;
     const uint mask = (1u << OUTPUT_MEAN_BITS) - 1;
-    InterlockedAnd(outputMeanTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputMeanTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputMeanTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputMeanTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputMeanTensor[offset] = (OUTPUT_MEAN_STORED)value;
 #endif
@@ -1058,12 +1060,13 @@ void WriteOutputMean(List at, OUTPUT_MEAN_VALUE entry)
 void StoreOutputVariance(uint offset, OUTPUT_VARIANCE_VALUE value)
 {
 #if OUTPUT_VARIANCE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_VARIANCE_BITS;
     const uint shift = offset % perWord * OUTPUT_VARIANCE_BITS;
     const uint mask = (1u << OUTPUT_VARIANCE_BITS) - 1;
-    InterlockedAnd(outputVarianceTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputVarianceTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputVarianceTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputVarianceTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputVarianceTensor[offset] = (OUTPUT_VARIANCE_STORED)value;
 #endif

@@ -1087,12 +1087,13 @@ PEEPHOLE_VALUE ReadPeephole(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
-    InterlockedAnd(outputSequenceTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSequenceTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSequenceTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSequenceTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
 #endif
@@ -1110,12 +1111,13 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
-    InterlockedAnd(outputSingleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSingleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSingleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
 #endif
@@ -1133,12 +1135,13 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
 void StoreOutputCellSingle(uint offset, OUTPUT_CELL_SINGLE_VALUE value)
 {
 #if OUTPUT_CELL_SINGLE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_CELL_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_CELL_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_CELL_SINGLE_BITS) - 1;
-    InterlockedAnd(outputCellSingleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputCellSingleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputCellSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputCellSingleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputCellSingleTensor[offset] = (OUTPUT_CELL_SINGLE_STORED)value;
 #endif

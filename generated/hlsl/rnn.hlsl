@@ -1018,12 +1018,13 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
-    InterlockedAnd(outputSequenceTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSequenceTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSequenceTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSequenceTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
 #endif
@@ -1041,12 +1042,13 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
-    InterlockedAnd(outputSingleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSingleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSingleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
 #endif
