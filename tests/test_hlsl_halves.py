@@ -11,7 +11,7 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from gpu_device import device
+from gpu_device import alternatives, device
 from test_hlsl_functions import gelu
 
 __all__ = ["device"]
@@ -92,5 +92,8 @@ def test_arguments_need_not_be_halves(device: Any) -> None:
             scaled = HALVES.astype(np.float64) * scale
             for operator, oracle in (("LOG", np.log), ("ASINH", np.arcsinh), ("TANH", np.tanh)):
                 found = result(device, f"ELEMENT_WISE_{operator}", HALVES, **members)
-                exact = oracle(scaled.astype(np.float32).astype(np.float64)).astype(np.float16)
-                assert np.allclose(found, exact, rtol=2**-9, atol=2**-24, equal_nan=True), (operator, scale)
+                near = [
+                    np.isclose(found, exact.astype(np.float16), rtol=2**-9, atol=2**-24, equal_nan=True)
+                    for exact in alternatives(device, oracle, scaled.astype(np.float32).astype(np.float64))
+                ]
+                assert np.all(np.any(near, axis=0)), (operator, scale)

@@ -109,9 +109,14 @@ bool IsNan(float x)
 // Whether two numbers are equal; false if either is NaN, even where a compiler assumes that there is none
 bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y) { return x / y; }
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
 // e^x. Numbers beyond the clamp give 0 and infinity.

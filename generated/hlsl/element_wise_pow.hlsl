@@ -614,8 +614,14 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-uint Scaled(uint x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
+
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

@@ -173,8 +173,14 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-uint Scaled(uint x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
+
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
 // A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
