@@ -14,6 +14,7 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.definition import Evaluation
+from dmlops.gpu import compiler
 from dmlops.gpu.plans import contraction
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, module
@@ -404,6 +405,28 @@ def test_tiles_with_a_window_do_so_too(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", SPREAD)
 def test_tiles_of_phases_do_so_too(name: str, device: Any) -> None:
+    check(device, SPREAD[name])
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_no_phase_rests_on_remainders_of_negative_numbers(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vulkan leaves those undefined: here they are what they would be of numbers without a sign."""
+    compiled = compiler.compile
+
+    def changed(*given: Any) -> bytes:
+        words = memoryview(bytearray(compiled(*given))).cast("I")
+        at = 5  # behind the header
+        while at < len(words):
+            size, instruction = divmod(words[at], 1 << 16)
+            if instruction == 138:  # OpSRem, in place of which comes OpUMod
+                words[at] -= 1
+            at += size
+        return words.tobytes()
+
+    monkeypatch.setattr(compiler, "compile", changed)
+    monkeypatch.setattr(gpu, "_byte_code", gpu._byte_code.__wrapped__)  # which remembers nothing
     check(device, SPREAD[name])
 
 

@@ -549,12 +549,13 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -583,12 +584,13 @@ OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
 {
 #if OUTPUT_SCALE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SCALE_BITS;
     const uint shift = offset % perWord * OUTPUT_SCALE_BITS;
     const uint mask = (1u << OUTPUT_SCALE_BITS) - 1;
-    InterlockedAnd(outputScaleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputScaleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputScaleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputScaleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value;
 #endif
@@ -606,12 +608,13 @@ void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 {
 #if OUTPUT_ZERO_POINT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
     const uint shift = offset % perWord * OUTPUT_ZERO_POINT_BITS;
     const uint mask = (1u << OUTPUT_ZERO_POINT_BITS) - 1;
-    InterlockedAnd(outputZeroPointTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputZeroPointTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputZeroPointTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputZeroPointTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputZeroPointTensor[offset] = (OUTPUT_ZERO_POINT_STORED)value;
 #endif

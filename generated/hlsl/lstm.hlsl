@@ -608,9 +608,15 @@ int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y) { return x / y; }
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
+
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
@@ -629,12 +635,23 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-uint Scaled(uint x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
 
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+float Sign(float x)
+{
+    const uint magnitude = Bits(x) & 0x7fffffffu;
+    return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
+}
+
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 uint Sign(uint x) { return min(x, 1); }
@@ -1087,12 +1104,13 @@ PEEPHOLE_VALUE ReadPeephole(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
-    InterlockedAnd(outputSequenceTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSequenceTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSequenceTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSequenceTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
 #endif
@@ -1110,12 +1128,13 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
-    InterlockedAnd(outputSingleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSingleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSingleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
 #endif
@@ -1133,12 +1152,13 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
 void StoreOutputCellSingle(uint offset, OUTPUT_CELL_SINGLE_VALUE value)
 {
 #if OUTPUT_CELL_SINGLE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_CELL_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_CELL_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_CELL_SINGLE_BITS) - 1;
-    InterlockedAnd(outputCellSingleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputCellSingleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputCellSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputCellSingleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputCellSingleTensor[offset] = (OUTPUT_CELL_SINGLE_STORED)value;
 #endif

@@ -908,12 +908,13 @@ PAST_SEQUENCE_LENGTHS_VALUE ReadPastSequenceLengths(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -956,12 +957,13 @@ OUTPUT_PRESENT_KEY_VALUE ReadOutputPresentKey(List at)
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 {
 #if OUTPUT_PRESENT_KEY_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_PRESENT_KEY_BITS;
     const uint shift = offset % perWord * OUTPUT_PRESENT_KEY_BITS;
     const uint mask = (1u << OUTPUT_PRESENT_KEY_BITS) - 1;
-    InterlockedAnd(outputPresentKeyTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputPresentKeyTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputPresentKeyTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputPresentKeyTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
 #endif
@@ -1004,12 +1006,13 @@ OUTPUT_PRESENT_VALUE_VALUE ReadOutputPresentValue(List at)
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 {
 #if OUTPUT_PRESENT_VALUE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_PRESENT_VALUE_BITS;
     const uint shift = offset % perWord * OUTPUT_PRESENT_VALUE_BITS;
     const uint mask = (1u << OUTPUT_PRESENT_VALUE_BITS) - 1;
-    InterlockedAnd(outputPresentValueTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputPresentValueTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputPresentValueTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputPresentValueTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputPresentValueTensor[offset] = (OUTPUT_PRESENT_VALUE_STORED)value;
 #endif

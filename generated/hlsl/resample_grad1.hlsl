@@ -611,12 +611,13 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
 #if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
 #endif

@@ -709,12 +709,13 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
 #if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
 #endif
@@ -732,12 +733,13 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 {
 #if OUTPUT_ROIGRADIENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_ROIGRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_ROIGRADIENT_BITS;
     const uint mask = (1u << OUTPUT_ROIGRADIENT_BITS) - 1;
-    InterlockedAnd(outputROIGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputROIGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputROIGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputROIGradientTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputROIGradientTensor[offset] = (OUTPUT_ROIGRADIENT_STORED)value;
 #endif
