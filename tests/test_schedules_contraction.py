@@ -45,7 +45,7 @@ def told(one: Variant, desc: Any, name: str) -> Any:
     """What the planner is told."""
     evaluation = Evaluation(desc, {})
     module(one.registry).computation(desc).define(evaluation)
-    return evaluation.known[f"told.factors.{name}"]()
+    return evaluation.known()[f"told.factors.{name}"]
 
 
 @pytest.mark.parametrize(

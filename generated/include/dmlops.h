@@ -22593,8 +22593,9 @@ DMLOPS_CALLED void dmlops_plan_int_8_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -22700,8 +22701,9 @@ DMLOPS_CALLED void dmlops_plan_int_16_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23062,8 +23064,9 @@ DMLOPS_CALLED void dmlops_plan_int_64_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23180,8 +23183,9 @@ DMLOPS_CALLED void dmlops_plan_int_512_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23233,8 +23237,9 @@ DMLOPS_CALLED void dmlops_plan_int_32_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23427,8 +23432,9 @@ DMLOPS_CALLED void dmlops_plan_int_96_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .plans.matrix_units import WAVE
@@ -19,19 +20,26 @@ GROUP_MEMORY = 32 << 10  # bytes that these have to have
 
 @dataclass(frozen=True)
 class Detected:
-    """`features` is the chain to switch on, `optional` names those among them that not every device has."""
+    """`features` is the chain to switch on, `optional` names those among them that not every device has.
+
+    `has_descriptor_memory`: descriptors can lie in memory.
+    """
 
     features: Any
     extensions: tuple[str, ...]
     optional: frozenset[str]
     capabilities: Capability
+    has_descriptor_memory: bool
 
 
 def detected(instance: Any, physical: Any, name: str) -> Detected:
     """What the device can do. Raises GpuUnavailable where it lacks what all shaders need."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
+    has_descriptors = listed.issuperset(_DESCRIPTORS)
     dots = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures()
-    offered12 = vk.VkPhysicalDeviceVulkan12Features(pNext=dots if _DOT_PRODUCTS in listed else None)
+    chain: Any = dots if _DOT_PRODUCTS in listed else None
+    described = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(pNext=chain)
+    offered12 = vk.VkPhysicalDeviceVulkan12Features(pNext=described if has_descriptors else chain)
     offered11 = vk.VkPhysicalDeviceVulkan11Features(pNext=offered12)
     offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
     vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
@@ -55,7 +63,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         capabilities |= units & Capability.MATRIX_UNITS
     if offered12.shaderInt8:
         capabilities |= units & Capability.BYTE_UNITS
-    chain: Any = None
+    chain = None
     extensions: tuple[str, ...] = ()
     if capabilities:
         optional |= {
@@ -73,6 +81,10 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         optional |= {"shaderIntegerDotProduct": True}
         chain = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures(shaderIntegerDotProduct=True, pNext=chain)
         extensions = (*extensions, _DOT_PRODUCTS)
+    has_descriptor_memory = bool(described.descriptorBuffer and offered12.bufferDeviceAddress)
+    if has_descriptor_memory:
+        chain = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(descriptorBuffer=True, pNext=chain)
+        extensions = (*extensions, *_DESCRIPTORS)
     # Bounds checks stay off.
     features = vk.VkPhysicalDeviceFeatures2(
         pNext=vk.VkPhysicalDeviceVulkan11Features(
@@ -81,6 +93,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
                 shaderFloat16=optional["shaderFloat16"],
                 shaderInt8=optional.get("shaderInt8", False),
                 vulkanMemoryModel=optional.get("vulkanMemoryModel", False),
+                bufferDeviceAddress=has_descriptor_memory,
                 pNext=chain,
             ),
         ),
@@ -89,7 +102,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         ),
     )
     present = frozenset(feature for feature, is_there in optional.items() if is_there)
-    return Detected(features, extensions, present, capabilities)
+    return Detected(features, extensions, present, capabilities, has_descriptor_memory)
 
 
 def matrix_units(instance: Any, physical: Any) -> Capability:

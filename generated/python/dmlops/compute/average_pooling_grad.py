@@ -120,15 +120,15 @@ def define(e: Evaluation) -> None:
             lambda o: e.double("Share", at[:2] + o), Box(first(at), last(at)),
         ),
     }
-    e.known = {
-        "strides": lambda: desc.Strides,
-        "startPadding": lambda: desc.StartPadding,
-        "paddedSizes": lambda: padded_sizes(),
-        "spatial": lambda: spatial(),
-        "windowSize": lambda: desc.WindowSize,
-        "results": lambda: results(),
-        "includePadding": lambda: desc.IncludePadding,
-        "dims": lambda: dims(),
+    e.known = lambda: {
+        "strides": desc.Strides,
+        "startPadding": desc.StartPadding,
+        "paddedSizes": padded_sizes(),
+        "spatial": spatial(),
+        "windowSize": desc.WindowSize,
+        "results": results(),
+        "includePadding": desc.IncludePadding,
+        "dims": dims(),
     }
 
 

@@ -115,14 +115,14 @@ def define(e: Evaluation) -> None:
             where=lambda o: e.integer("Winner", at[:2] + o) == flat(at, desc.InputTensor.Sizes),
         ),
     }
-    e.known = {
-        "strides": lambda: desc.Strides,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "spatial": lambda: spatial(),
-        "windowSize": lambda: desc.WindowSize,
-        "results": lambda: results(),
-        "dims": lambda: dims(),
+    e.known = lambda: {
+        "strides": desc.Strides,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "spatial": spatial(),
+        "windowSize": desc.WindowSize,
+        "results": results(),
+        "dims": dims(),
     }
 
 

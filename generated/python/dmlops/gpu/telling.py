@@ -337,7 +337,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
     evaluation = Evaluation(desc, {})
     evaluation.index = number
     computation.define(evaluation)
-    known = {name: value() for name, value in evaluation.known.items()}
+    known = evaluation.known()
     fused = getattr(desc, shader.fused) if shader.fused else None
     elements: list[int] = []
     for name in shader.elements:
