@@ -1472,16 +1472,7 @@ REAL_VALUE Chosen4(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen5(List at, REAL_VALUE total0)
-{
-    if (((Entry(at, 0) == 0) || (!Running(at))))
-    {
-        return (REAL_VALUE)0.0f;
-    }
-    return Activate((Fed(at, 1) + (total0 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0));
-}
-
-REAL_VALUE Chosen6(List at, REAL_VALUE total1, REAL_VALUE Reset, REAL_VALUE total2, REAL_VALUE read0)
+REAL_VALUE Chosen5(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4, REAL_VALUE Reset, REAL_VALUE total2, REAL_VALUE read5, REAL_VALUE read6)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1489,12 +1480,12 @@ REAL_VALUE Chosen6(List at, REAL_VALUE total1, REAL_VALUE Reset, REAL_VALUE tota
     }
     if (Running(at))
     {
-        return ((((REAL_VALUE)1.0f - Activate((Fed(at, 0) + (total1 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0))) * Activate((Fed(at, 2) + (Reset * (total2 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)))))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((Fed(at, 0) + (total1 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0)) * read0));
+        return ((((REAL_VALUE)1.0f - Activate((read2 + (total1 + read3)), ((Entry(at, 1) * functionCount) + 0))) * Activate((read4 + (Reset * (total2 + read5))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((read2 + (total1 + read3)), ((Entry(at, 1) * functionCount) + 0)) * read6));
     }
-    return read0;
+    return read6;
 }
 
-REAL_VALUE Chosen7(List at, REAL_VALUE total0, REAL_VALUE total1, REAL_VALUE read0)
+REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1502,9 +1493,9 @@ REAL_VALUE Chosen7(List at, REAL_VALUE total0, REAL_VALUE total1, REAL_VALUE rea
     }
     if (Running(at))
     {
-        return ((((REAL_VALUE)1.0f - Activate((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0))) * Activate((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 1))) + (Activate((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0)) * read0));
+        return ((((REAL_VALUE)1.0f - Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0))) * Activate((read2 + (total1 + read3)), ((Entry(at, 1) * functionCount) + 1))) + (Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0)) * read4));
     }
-    return read0;
+    return read4;
 }
 
 #if PASS >= 5 && MATRIX_UNITS
@@ -1625,11 +1616,13 @@ List CoordinateOf(uint other, uint column, uint row)
 // What an element is made of besides sums
 struct ReadBefore
 {
+    float read0;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
+    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
     return before;
 }
 
@@ -1639,8 +1632,9 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     [unroll]
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
+    const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = (total0 + Bias(0, Entry(at, 1), Entry(at, 3)));
+    const float Fed = (total0 + read0);
     WriteKeptFed(number, Fed);
 }
 
@@ -2025,12 +2019,24 @@ List CoordinateOf(uint other, uint column, uint row)
 struct ReadBefore
 {
     float read0;
+    float read1;
+    float read2;
+    float read3;
+    float read4;
+    float read5;
+    float read6;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Earlier(at);
+    before.read0 = Fed(at, 1);
+    before.read1 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    before.read2 = Fed(at, 0);
+    before.read3 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read4 = Fed(at, 2);
+    before.read5 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    before.read6 = Earlier(at);
     return before;
 }
 
@@ -2041,12 +2047,18 @@ void WriteElement(List at, ReadBefore before, float sums[3])
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
+    const float read1 = before.read1;
+    const float read2 = before.read2;
+    const float read3 = before.read3;
+    const float read4 = before.read4;
+    const float read5 = before.read5;
+    const float read6 = before.read6;
     const float total0 = sums[0];
     const float total1 = sums[1];
     const float total2 = sums[2];
-    const float Reset = (Chosen5(at, total0));
+    const float Reset = ((((Entry(at, 0) == 0) || (!Running(at))) ? (REAL_VALUE)0.0f : Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0))));
     WriteKeptReset(number, Reset);
-    const float Hidden = (Chosen6(at, total1, Reset, total2, read0));
+    const float Hidden = (Chosen5(at, read2, total1, read3, read4, Reset, total2, read5, read6));
     WriteKeptHidden(number, Hidden);
 }
 
@@ -2439,11 +2451,15 @@ List CoordinateOf(uint other, uint column, uint row)
 // What an element is made of besides sums
 struct ReadBefore
 {
+    float read0;
+    float read1;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
+    before.read0 = Fed(at, 1);
+    before.read1 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
     return before;
 }
 
@@ -2453,8 +2469,10 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     [unroll]
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
+    const float read0 = before.read0;
+    const float read1 = before.read1;
     const float total0 = sums[0];
-    const float Reset = (Chosen5(at, total0));
+    const float Reset = ((((Entry(at, 0) == 0) || (!Running(at))) ? (REAL_VALUE)0.0f : Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0))));
     WriteKeptReset(number, Reset);
 }
 
@@ -2853,12 +2871,20 @@ List CoordinateOf(uint other, uint column, uint row)
 struct ReadBefore
 {
     float read0;
+    float read1;
+    float read2;
+    float read3;
+    float read4;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Earlier(at);
+    before.read0 = Fed(at, 0);
+    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read2 = Fed(at, 2);
+    before.read3 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    before.read4 = Earlier(at);
     return before;
 }
 
@@ -2869,9 +2895,13 @@ void WriteElement(List at, ReadBefore before, float sums[2])
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
+    const float read1 = before.read1;
+    const float read2 = before.read2;
+    const float read3 = before.read3;
+    const float read4 = before.read4;
     const float total0 = sums[0];
     const float total1 = sums[1];
-    const float Hidden = (Chosen7(at, total0, total1, read0));
+    const float Hidden = (Chosen6(at, read0, total0, read1, read2, total1, read3, read4));
     WriteKeptHidden(number, Hidden);
 }
 

@@ -1576,43 +1576,7 @@ REAL_VALUE Chosen3(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen6(List at, REAL_VALUE total0, REAL_VALUE read0)
-{
-    if ((useClipThreshold != 0))
-    {
-        return Max(Min(((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))) + Peep(at, 0, read0)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
-    }
-    return ((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))) + Peep(at, 0, read0));
-}
-
-REAL_VALUE Chosen7(List at, REAL_VALUE total1, REAL_VALUE read0)
-{
-    if ((useClipThreshold != 0))
-    {
-        return Max(Min(((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))) + Peep(at, 2, read0)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
-    }
-    return ((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))) + Peep(at, 2, read0));
-}
-
-REAL_VALUE Chosen5(List at, REAL_VALUE total0, REAL_VALUE read0, REAL_VALUE total1)
-{
-    if ((coupleInputForget != 0))
-    {
-        return ((REAL_VALUE)1.0f - Activate(Chosen6(at, total0, read0), ((Entry(at, 1) * functionCount) + 0)));
-    }
-    return Activate(Chosen7(at, total1, read0), ((Entry(at, 1) * functionCount) + 0));
-}
-
-REAL_VALUE Chosen8(List at, REAL_VALUE total2)
-{
-    if ((useClipThreshold != 0))
-    {
-        return Max(Min((Fed(at, 3) + (total2 + Bias(1, Entry(at, 1), Gate(3, Entry(at, 3))))), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
-    }
-    return (Fed(at, 3) + (total2 + Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)))));
-}
-
-REAL_VALUE Chosen4(List at, REAL_VALUE total0, REAL_VALUE read0, REAL_VALUE total1, REAL_VALUE total2)
+REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE read3, REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5, REAL_VALUE read6, REAL_VALUE read7, REAL_VALUE total2, REAL_VALUE read8)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1620,21 +1584,21 @@ REAL_VALUE Chosen4(List at, REAL_VALUE total0, REAL_VALUE read0, REAL_VALUE tota
     }
     if (Running(at))
     {
-        return (((Chosen5(at, total0, read0, total1)) * read0) + (Activate(Chosen6(at, total0, read0), ((Entry(at, 1) * functionCount) + 0)) * Activate(Chosen8(at, total2), ((Entry(at, 1) * functionCount) + 1))));
+        return (((((coupleInputForget != 0) ? ((REAL_VALUE)1.0f - Activate(((useClipThreshold != 0) ? Max(Min(((read0 + (total0 + read1)) + read2), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read0 + (total0 + read1)) + read2)), ((Entry(at, 1) * functionCount) + 0))) : Activate(((useClipThreshold != 0) ? Max(Min(((read3 + (total1 + read4)) + read5), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read3 + (total1 + read4)) + read5)), ((Entry(at, 1) * functionCount) + 0)))) * read6) + (Activate(((useClipThreshold != 0) ? Max(Min(((read0 + (total0 + read1)) + read2), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read0 + (total0 + read1)) + read2)), ((Entry(at, 1) * functionCount) + 0)) * Activate(((useClipThreshold != 0) ? Max(Min((read7 + (total2 + read8)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : (read7 + (total2 + read8))), ((Entry(at, 1) * functionCount) + 1))));
     }
-    return read0;
+    return read6;
 }
 
-REAL_VALUE Chosen10(List at, REAL_VALUE total3, REAL_VALUE Cell)
+REAL_VALUE Chosen6(REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, List at)
 {
     if ((useClipThreshold != 0))
     {
-        return Max(Min(((Fed(at, 1) + (total3 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))) + Peep(at, 1, Cell)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+        return Max(Min(((read9 + (total3 + read10)) + Peep(at, 1, Cell)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
     }
-    return ((Fed(at, 1) + (total3 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))) + Peep(at, 1, Cell));
+    return ((read9 + (total3 + read10)) + Peep(at, 1, Cell));
 }
 
-REAL_VALUE Chosen9(List at, REAL_VALUE total3, REAL_VALUE Cell, REAL_VALUE read1)
+REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, REAL_VALUE read11)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1642,9 +1606,9 @@ REAL_VALUE Chosen9(List at, REAL_VALUE total3, REAL_VALUE Cell, REAL_VALUE read1
     }
     if (Running(at))
     {
-        return (Activate(Chosen10(at, total3, Cell), ((Entry(at, 1) * functionCount) + 0)) * Act(at, Cut(Cell), 2));
+        return (Activate(Chosen6(read9, total3, read10, Cell, at), ((Entry(at, 1) * functionCount) + 0)) * Act(at, Cut(Cell), 2));
     }
-    return read1;
+    return read11;
 }
 
 #if PASS >= 5 && MATRIX_UNITS
@@ -1765,11 +1729,13 @@ List CoordinateOf(uint other, uint column, uint row)
 // What an element is made of besides sums
 struct ReadBefore
 {
+    float read0;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
+    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
     return before;
 }
 
@@ -1779,8 +1745,9 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     [unroll]
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
+    const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = (total0 + Bias(0, Entry(at, 1), Entry(at, 3)));
+    const float Fed = (total0 + read0);
     WriteKeptFed(number, Fed);
 }
 
@@ -2166,13 +2133,33 @@ struct ReadBefore
 {
     float read0;
     float read1;
+    float read2;
+    float read3;
+    float read4;
+    float read5;
+    float read6;
+    float read7;
+    float read8;
+    float read9;
+    float read10;
+    float read11;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Earlier(at);
-    before.read1 = Earlier2(at);
+    before.read0 = Fed(at, 0);
+    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read2 = Peep(at, 0, Earlier(at));
+    before.read3 = Fed(at, 2);
+    before.read4 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    before.read5 = Peep(at, 2, Earlier(at));
+    before.read6 = Earlier(at);
+    before.read7 = Fed(at, 3);
+    before.read8 = Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)));
+    before.read9 = Fed(at, 1);
+    before.read10 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    before.read11 = Earlier2(at);
     return before;
 }
 
@@ -2184,13 +2171,23 @@ void WriteElement(List at, ReadBefore before, float sums[4])
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
     const float read1 = before.read1;
+    const float read2 = before.read2;
+    const float read3 = before.read3;
+    const float read4 = before.read4;
+    const float read5 = before.read5;
+    const float read6 = before.read6;
+    const float read7 = before.read7;
+    const float read8 = before.read8;
+    const float read9 = before.read9;
+    const float read10 = before.read10;
+    const float read11 = before.read11;
     const float total0 = sums[0];
     const float total1 = sums[1];
     const float total2 = sums[2];
     const float total3 = sums[3];
-    const float Cell = (Chosen4(at, total0, read0, total1, total2));
+    const float Cell = (Chosen4(at, read0, total0, read1, read2, read3, total1, read4, read5, read6, read7, total2, read8));
     WriteKeptCell(number, Cell);
-    const float Hidden = (Chosen9(at, total3, Cell, read1));
+    const float Hidden = (Chosen5(at, read9, total3, read10, Cell, read11));
     WriteKeptHidden(number, Hidden);
 }
 

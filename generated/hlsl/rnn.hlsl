@@ -1390,7 +1390,7 @@ REAL_VALUE Chosen2(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen3(List at, REAL_VALUE total0, REAL_VALUE read0)
+REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1398,9 +1398,9 @@ REAL_VALUE Chosen3(List at, REAL_VALUE total0, REAL_VALUE read0)
     }
     if (Running(at))
     {
-        return Activate((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))), ((Entry(at, 1) * functionCount) + 0));
+        return Activate((read0 + (total0 + read1)), ((Entry(at, 1) * functionCount) + 0));
     }
-    return read0;
+    return read2;
 }
 
 #if PASS >= 4 && MATRIX_UNITS
@@ -1521,11 +1521,13 @@ List CoordinateOf(uint other, uint column, uint row)
 // What an element is made of besides sums
 struct ReadBefore
 {
+    float read0;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
+    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
     return before;
 }
 
@@ -1535,8 +1537,9 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     [unroll]
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
+    const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = (total0 + Bias(0, Entry(at, 1), Entry(at, 3)));
+    const float Fed = (total0 + read0);
     WriteKeptFed(number, Fed);
 }
 
@@ -1921,12 +1924,16 @@ List CoordinateOf(uint other, uint column, uint row)
 struct ReadBefore
 {
     float read0;
+    float read1;
+    float read2;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Earlier(at);
+    before.read0 = Fed(at, 0);
+    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read2 = Earlier(at);
     return before;
 }
 
@@ -1937,8 +1944,10 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
+    const float read1 = before.read1;
+    const float read2 = before.read2;
     const float total0 = sums[0];
-    const float Hidden = (Chosen3(at, total0, read0));
+    const float Hidden = (Chosen3(at, read0, total0, read1, read2));
     WriteKeptHidden(number, Hidden);
 }
 

@@ -259,8 +259,11 @@ class _ReadBefore:
     def _is_read(self, node: ir.Expr) -> bool:
         """Whether a value is made of reads and of no sum."""
         parts = list(walk_through(node))
+        calls = [one.function for one in parts if isinstance(one, ir.Apply)]
+        given = {AT}.union(parameter for function in calls for parameter in function.parameters)
         return any(isinstance(one, ir.Load | ir.Entry) for one in parts) and not any(
-            one in self._written or (isinstance(one, ir.Local) and one.varies) for one in parts
+            one in self._written or (isinstance(one, ir.Local) and one.varies and one not in given)
+            for one in parts
         )
 
 
