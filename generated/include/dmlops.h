@@ -4687,7 +4687,8 @@ typedef enum dmlops_reason {
 typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
     DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
-    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4 /* sums of four products of signed bytes at once: shader model 6.4 */
+    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
+    DMLOPS_CAPABILITY_WAITING_GROUPS = 8 /* Vulkan, and 128 processors or more: so many groups of a dispatch run at once */
 } dmlops_capability;
 
 /* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
@@ -22830,6 +22831,7 @@ typedef struct dmlops_plan_SumsPass {
     int has_units;
     int64_t rows;
     int64_t columns;
+    int can_wait;
 } dmlops_plan_SumsPass;
 
 typedef struct dmlops_plan_SumsTile {
@@ -22842,6 +22844,8 @@ typedef struct dmlops_plan_SumsTile {
     int64_t threads;
     int64_t all_threads;
     dmlops_plan_SumsUnits units;
+    int64_t copied;
+    int waits;
 } dmlops_plan_SumsTile;
 
 typedef struct dmlops_plan_Kept {
@@ -23307,8 +23311,25 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
+typedef struct dmlops_plan_SumsTile_32 {
+    int64_t count;
+    dmlops_plan_SumsTile items[32];
+} dmlops_plan_SumsTile_32;
+
+DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
 typedef struct dmlops_plan_Way {
     dmlops_plan_Pass_32 passes;
+    dmlops_plan_SumsTile_32 tiles;
     int64_t wanted;
     int64_t led;
     int64_t halves;
@@ -23886,22 +23907,6 @@ typedef struct dmlops_plan_TopKParams {
     dmlops_plan_Dimension_10 dimensions;
 } dmlops_plan_TopKParams;
 
-typedef struct dmlops_plan_SumsTile_32 {
-    int64_t count;
-    dmlops_plan_SumsTile items[32];
-} dmlops_plan_SumsTile_32;
-
-DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
     dmlops_plan_int_8 items[4];
@@ -24377,6 +24382,7 @@ DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const 
     read, int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns);
+DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
 DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
     columns, int64_t others, int64_t sums);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning);
@@ -24390,8 +24396,8 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
-    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile);
+    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -24418,7 +24424,8 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planni
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources);
+    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t
+    copied);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
     shader, const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24452,7 +24459,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits);
@@ -25635,10 +25642,17 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t r
         dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
 }
 
+/* How many of a tile's rows are of one sum: neighbours are kept as halves in whole words. */
+DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
+    (void)planning;
+    return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
+}
+
 /* Matrices as large as leave enough groups. */
 DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
     columns, int64_t others, int64_t sums) {
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(128, sums), 128) >= 128) {
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 128) >=
+        128) {
         dmlops_plan_SumsUnits made_1;
         made_1.rows = 128;
         made_1.columns = 128;
@@ -25648,7 +25662,8 @@ DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* 
         made_1.ahead = 1;
         return made_1;
     }
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(64, sums), 64) >= 128) {
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
+        128) {
         dmlops_plan_SumsUnits made_2;
         made_2.rows = 64;
         made_2.columns = 64;
@@ -25658,8 +25673,8 @@ DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* 
         made_2.ahead = 2;
         return made_2;
     }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(32, sums), 32) >=
-        dmlops_divide(384, 4))) {
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
+        32, sums), 32) >= dmlops_divide(384, 4))) {
         dmlops_plan_SumsUnits made_3;
         made_3.rows = 32;
         made_3.columns = 32;
@@ -25669,8 +25684,8 @@ DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* 
         made_3.ahead = 4;
         return made_3;
     }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(16, sums), 32) >=
-        dmlops_divide(128, 2))) {
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
+        16, sums), 32) >= dmlops_divide(128, 2))) {
         dmlops_plan_SumsUnits made_4;
         made_4.rows = 16;
         made_4.columns = 32;
@@ -25703,6 +25718,8 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning
     made_2.threads = 0;
     made_2.all_threads = 0;
     made_2.units = made_1;
+    made_2.copied = 0;
+    made_2.waits = 0;
     return made_2;
 }
 
@@ -25772,15 +25789,18 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planni
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
+    int can_wait = one->can_wait && dmlops_out_has(planning, DMLOPS_CAPABILITY_WAITING_GROUPS);
     if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns)) {
         dmlops_plan_SumsTile made_1 = dmlops_plan_ordinary_tile(planning, one, &tensors->items[dmlops_item(planning,
-            one->weights, tensors->count)], rows, columns, others);
+            one->weights, tensors->count)], rows, columns, others, can_wait);
         return made_1;
     }
     dmlops_plan_SumsUnits units = dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums);
-    int64_t in_group = dmlops_divide(units.rows, one->sums);
+    int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
     int64_t threads = dmlops_plan_times(planning, groups, 256);
+    int waits = can_wait && (threads <= 32768);
+    int64_t copied = one->writes & one->kept;
     dmlops_plan_SumsTile made_2;
     made_2.rows = in_group;
     made_2.columns = units.columns;
@@ -25791,12 +25811,14 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planni
     made_2.threads = 256;
     made_2.all_threads = threads;
     made_2.units = units;
+    made_2.copied = copied;
+    made_2.waits = waits;
     return made_2;
 }
 
-/* All columns up to 32, and as many rows as leave enough groups. */
+/* All columns up to 32, and as many rows as leave enough groups, or so few that these can wait. */
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
-    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others) {
+    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait) {
     int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
     int64_t vector = dmlops_plan_weights_vector(planning, weights);
     int64_t thread_columns = 1;
@@ -25809,10 +25831,11 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* pl
     }
     int64_t threads = (thread_columns == 8) ? 256 : 128;
     int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
+    int64_t least = can_wait ? dmlops_divide(32768, threads) : 256;
     int64_t thread_rows = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
         one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_multiply(2, thread_rows), 4)), across) >= 256))) {
+        dmlops_multiply(dmlops_multiply(2, thread_rows), 4)), across) >= least))) {
         thread_rows = dmlops_multiply(thread_rows, 2);
     }
     int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(4, in_group));
@@ -25825,8 +25848,8 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* pl
         padded), one->factors) <= 5120))) {
         fetches = dmlops_multiply(fetches, 2);
     }
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(4, thread_rows)),
-        across);
+    int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(4, thread_rows)), across), threads);
     dmlops_plan_SumsUnits made_1 = dmlops_plan_no_units(planning);
     dmlops_plan_SumsTile made_2;
     made_2.rows = dmlops_multiply(4, thread_rows);
@@ -25836,13 +25859,16 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* pl
     made_2.vector = vector;
     made_2.fetches = fetches;
     made_2.threads = threads;
-    made_2.all_threads = dmlops_plan_times(planning, groups, threads);
+    made_2.all_threads = all_threads;
     made_2.units = made_1;
+    made_2.copied = 0;
+    made_2.waits = can_wait && (all_threads <= 32768);
     return made_2;
 }
 
-/* The macros of a pass of sums. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile) {
+/* The macros of a pass of sums, whose groups go from step to step if one `waits`. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits) {
+    dmlops_out_define(planning, "", "WAITING", (int64_t)waits);
     dmlops_out_define(planning, "", "SUM_ROWS", tile->rows);
     dmlops_out_define(planning, "", "SUM_COLUMNS", tile->columns);
     dmlops_plan_SumsUnits units = tile->units;
@@ -26052,16 +26078,18 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planni
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
     dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
-    dmlops_plan_Space made_2 = dmlops_plan_space_without(planning, told, shader, wanted, &made_1);
+    dmlops_plan_Space made_2 = dmlops_plan_space_without(planning, told, shader, wanted, &made_1, 0);
     return made_2;
 }
 
-/* The same without the rows that attention reads elsewhere. */
+/* The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors that are
+   `copied`, as bits. */
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources) {
+    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t
+    copied) {
     dmlops_plan_int_64 firsts;
     firsts.count = 0;
-    int64_t words = 0;
+    int64_t words = (shader->sums.count > 0) ? 4 : 0;
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
@@ -26071,6 +26099,9 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* plann
                 &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]);
             int64_t own = dmlops_plan_element_count(planning, &made_1);
             own = dmlops_multiply(own, wide ? 2 : 1);
+            if (((copied >> place) & 1) == 1) {
+                own = dmlops_add(own, dmlops_plan_ceil_div(planning, own, 2));
+            }
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
@@ -26442,16 +26473,24 @@ DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, cons
         }
     }
     dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
-    dmlops_plan_Way made_10;
-    made_10.passes = passes;
-    made_10.wanted = wanted;
-    made_10.led = led;
-    made_10.halves = halves;
-    made_10.attends = attends;
-    made_10.parts = parts;
-    made_10.views = views;
-    made_10.sources = sources;
-    return made_10;
+    dmlops_plan_SumsTile_32 tiles;
+    tiles.count = 0;
+    for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
+        const dmlops_plan_Pass* one = &passes.items[each_10];
+        dmlops_plan_SumsTile made_11 = dmlops_plan_shared_tile(planning, told, shader, one);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_11);
+    }
+    dmlops_plan_Way made_12;
+    made_12.passes = passes;
+    made_12.tiles = tiles;
+    made_12.wanted = wanted;
+    made_12.led = led;
+    made_12.halves = halves;
+    made_12.attends = attends;
+    made_12.parts = parts;
+    made_12.views = views;
+    made_12.sources = sources;
+    return made_12;
 }
 
 /* The dispatches; none where every output is absent. */
@@ -26468,7 +26507,12 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     if (way.passes.count == 0) {
         return;
     }
-    dmlops_plan_Space space = dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources);
+    int64_t copied = 0;
+    for (int64_t each_2 = 0; each_2 < way.tiles.count; ++each_2) {
+        const dmlops_plan_SumsTile* tile = &way.tiles.items[each_2];
+        copied = copied | tile->copied;
+    }
+    dmlops_plan_Space space = dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources, copied);
     int64_t words = space.words;
     if (way.attends) {
         words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
@@ -26478,54 +26522,49 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_plan_Buffer made_2 = dmlops_plan_stand_in_of(planning, told);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_2);
+    dmlops_plan_Buffer made_3 = dmlops_plan_stand_in_of(planning, told);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_3);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
         int64_t each = (way.halves == 0) ? 1 : 2;
         dmlops_plan_int_64 firsts = space.firsts;
-        dmlops_plan_int_64 made_3 = dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources,
+        dmlops_plan_int_64 made_4 = dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources,
             &told->tensors, &told->kept_sizes, &firsts, each, space.words);
-        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_4 = 0; each_4 < way.passes.count; ++each_4) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_4];
+        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_5];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_5);
+        dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_6);
     }
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", "HALVES", (int64_t)(way.halves != 0));
     }
     dmlops_out_share(planning);
-    dmlops_plan_Known made_6;
-    made_6.lists = lists;
-    made_6.activations = known.activations;
-    made_6.scalars = known.scalars;
-    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_6);
+    dmlops_plan_Known made_7;
+    made_7.lists = lists;
+    made_7.activations = known.activations;
+    made_7.scalars = known.scalars;
+    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
 }
 
-/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn. */
+/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or where groups can
+   wait for one another, for the first step and for all others. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
-    dmlops_plan_SumsTile_32 tiles;
-    tiles.count = 0;
-    for (int64_t each_1 = 0; each_1 < way->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &way->passes.items[each_1];
-        dmlops_plan_SumsTile made_2 = dmlops_plan_shared_tile(planning, told, shader, one);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_2);
-    }
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
     while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
+        int goes_on = 0;
         if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
             steps = told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
                 way->passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
@@ -26534,6 +26573,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
             while (planning->reason == DMLOPS_REASON_NONE && ((end < way->passes.count) &&
                 way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
+            }
+            goes_on = way->tiles.items[dmlops_item(planning, place, way->tiles.count)].waits && (end ==
+                dmlops_add(place, 1)) && (steps > 2);
+            if (goes_on) {
+                steps = (way->tiles.items[dmlops_item(planning, place, way->tiles.count)].threads ==
+                    way->tiles.items[dmlops_item(planning, place, way->tiles.count)].all_threads) ? 2 : 3;
             }
         }
         dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
@@ -26548,17 +26593,18 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
                 pending = waits ? 0 : pending;
                 pending = pending | one.writes;
                 dmlops_plan_dispatch_defined(planning, told, shader, way, known, &one,
-                    &tiles.items[dmlops_item(planning, item, tiles.count)], step, waits);
+                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, goes_on);
             }
         }
         place = end;
     }
 }
 
-/* The dispatch of a pass, of a recurrence for one step. */
+/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, step 1 stands for all that follow the first
+   one, and step 2 for what groups that waited in vain have left of them to a single one. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits) {
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
     dmlops_plan_int_8 made_1 = dmlops_plan_box_of(planning, told, one);
     dmlops_plan_int_8 shape = dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target :
         -1, &made_1);
@@ -26585,8 +26631,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         threads = count;
     } else {
         if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile);
-            threads = tile->all_threads;
+            dmlops_plan_define_sums(planning, tile, goes_on && (step > 0));
+            threads = (goes_on && (step == 2)) ? tile->threads : tile->all_threads;
             in_group = tile->threads;
         }
     }
@@ -33350,7 +33396,7 @@ static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HI
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4, 1}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -33446,7 +33492,7 @@ static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_C
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4, 1}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -33560,7 +33606,7 @@ static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RE
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4, 1}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4, 1}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4, 1}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
