@@ -397,8 +397,12 @@ class Pretended:
             "VkPhysicalDeviceSubgroupSizeControlProperties",
             "VkPhysicalDeviceSubgroupProperties",
         )
-        vote, compute = self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT, self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
-        operations.supportedOperations = vote * self._has("votes")
+        vote, shuffle = (
+            self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT,
+            self._vulkan.VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
+        )
+        compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        operations.supportedOperations = vote * self._has("votes") | shuffle * self._has("shuffles")
         matrices.cooperativeMatrixSupportedStages = compute * self._has("stages")
         waves.minSubgroupSize, waves.maxSubgroupSize = (8, 32) if self._has("waves of 32") else (64, 64)
         waves.requiredSubgroupSizeStages = compute
@@ -426,8 +430,9 @@ class Pretended:
     "lacking",
     [
         "nothing", "VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control", "cooperativeMatrix",
-        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "threads", "memory",
-        "sums in single precision", "16 products", "32 products", "signed bytes", "wrapping sums",
+        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "shuffles",
+        "threads", "memory", "sums in single precision", "16 products", "32 products", "signed bytes",
+        "wrapping sums",
     ],
 )  # fmt: skip
 def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -437,3 +442,30 @@ def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch:
     found = detection.matrix_units(None, None)
     assert (Capability.MATRIX_UNITS in found) == (lacking in {"nothing", *of_bytes})
     assert (Capability.BYTE_UNITS in found) == (lacking in {"nothing", *of_halves})
+
+
+class Counted:
+    """Vulkan of a device that has so many processors."""
+
+    def __init__(self, processors: int) -> None:
+        import vulkan
+
+        self._vulkan, self._processors = vulkan, processors
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vulkan, name)
+
+    def vkGetPhysicalDeviceProperties2(self, physical: Any, properties: Any) -> None:
+        kind = "VkPhysicalDeviceShaderSMBuiltinsPropertiesNV*"
+        self._vulkan.ffi.cast(kind, properties.pNext).shaderSMCount = self._processors
+
+
+@pytest.mark.parametrize(
+    ("processors", "is_told", "wait"),
+    [(132, True, True), (128, True, True), (127, True, False), (132, False, False)],
+)
+def test_groups_wait_on_devices_that_run_enough_of_them(
+    processors: int, is_told: bool, wait: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detection, "vk", Counted(processors))
+    assert (Capability.WAITING_GROUPS in detection.waiting_groups(None, is_told)) == wait

@@ -79,6 +79,8 @@ SUMS_AHEAD = 32  # not measured
 SUMS_TILE = 5120  # not measured
 "words of factors in group memory, at most"
 
+SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 processors have 256 each
+"threads of groups that can wait for one another: all of them run at once, whatever registers they take"
 SUMS_UNITS_COLUMNS = 5  # not measured
 "columns for which matrix units are faster, which have 16 of them"
 
