@@ -17,6 +17,7 @@
 //   WINDOW_RANK  dimensions of the window, the last of InputTensor
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
 //   ROW_AXIS   the dimension of the output that counts rows of FilterTensor
+//   DIVIDED    1 if places of the window are quotients, of which what leaves a remainder takes no part, else 0
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
@@ -30,6 +31,10 @@
 //   STEP_X     the same along X
 //   TAP_Y      how far a place of the window lies from its neighbour along Y
 //   TAP_X      the same along X
+//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_X  the same along X
+//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_X     the same along X
 //   LEAD       elements that a vector has before the first one of a block
 //              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these parts
@@ -180,6 +185,7 @@ struct Dimension
     int4 windowLimits[2];
     int4 windowStrides[2];
     int4 weightsSteps[2];
+    int4 windowDivisors[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -1478,6 +1484,18 @@ Origin OriginOf(List at)
     return origin;
 }
 
+// The coordinate at a place of the window, from its dividend; whether that is a whole number, and others are
+int Divided(int d, int dividend, inout bool isWhole)
+{
+#if DIVIDED
+    const int divisor = windowDivisors[d / 4][d % 4], place = dividend / divisor;
+    isWhole = isWhole && place * divisor == dividend;
+    return place;
+#else
+    return dividend;
+#endif
+}
+
 // All places of the window that differ along its last two dimensions only, for one channel
 struct Layer
 {
@@ -1497,7 +1515,7 @@ Layer LayerOf(Origin origin, uint number)
     {
         const uint size = (uint)windowSizes[d / 4][d % 4];
         const uint above = number / size, within = number - above * size;
-        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        const int place = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
         layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
         layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
         layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
@@ -1544,9 +1562,11 @@ float Folded(List at, uint first, uint step)
         while (y < height)
         {
             bool isInside;
-            const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
-            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
-            if (isInside)
+            bool isWhole = true;
+            const int top = WINDOW_RANK > 1 ? Divided(yAxis, origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4], isWhole) : 0;
+            const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
+            const uint offset = Reached(layer, top, left, isInside);
+            if (isInside && isWhole)
 #if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)), WeightAt(layer, y, x));
 #else
@@ -1586,8 +1606,8 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;  // of all windows of a block
-static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
 // The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
@@ -1636,7 +1656,8 @@ void FoldBlock(uint item)
 #endif
 
     const Origin origin = OriginOf(at);
-    const int top = WINDOW_RANK > 1 ? origin.first[yAxis] : 0, left = origin.first[xAxis] - LEAD;
+    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
     float totals[BLOCK_ROWS][BLOCK_COLUMNS];
     int j, c;
     [unroll]
@@ -1667,15 +1688,17 @@ void FoldBlock(uint item)
             [unroll]
             for (j = 0; j < BLOCK_ROWS; j++)
             {
-                const int y = (r - j * STEP_Y) / TAP_Y;
-                if (r >= j * STEP_Y && r == j * STEP_Y + y * TAP_Y && y < WINDOW_HEIGHT)
+                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (c = 0; c < BLOCK_COLUMNS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int place = LEAD + c * STEP_X + x * TAP_X;
+                            const int dividend = REST_X + c * STEP_X + x * TAP_X, place = LEAD + dividend / DIVISOR_X;
+                            if (dividend % DIVISOR_X != 0)
+                                continue;
                             totals[j][c] = With(totals[j][c], terms[place], factors[y * WINDOW_WIDTH + x]);
                         }
                 }
@@ -2332,7 +2355,7 @@ Step AfterTile(Step step)
 #endif
 
 #if RIGHT_VECTOR == 8
-// The window has one place, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
+// Elements meet one place of the window, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
 struct ReadColumn
 {
     uint offset;
@@ -2343,7 +2366,7 @@ ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
 {
     const uint x = left + thread % (rightAcross / 8) * 8;
     ReadColumn column;
-    column.offset = number * channels * rightDepthStep + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, rightSteps);
+    column.offset = GroupOf(number) * channels * rightDepthStep + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, rightSteps);
     column.isThere = x < matrixColumns;
     return column;
 }
@@ -2424,31 +2447,33 @@ void PutRight(uint thread, RightBuffer next[rightEach * 8])
 }
 #endif
 
-// Where four neighbours along the first row of a matrix are in the output
+// A thread stores four neighbours at once along a row, where these are a vector, else down a column, so that neighbouring threads
+// have those along a row.
+static const bool storesAlong = IN_PARTS || OUTPUT_VECTOR == 4;
+static const uint fourAcross = storesAlong ? 4 : 1, fourDown = 4 / fourAcross;
+
+// Where the columns of four elements begin in the output
 struct Four
 {
-    List places[4];
-    uint offsets[4 / OUTPUT_VECTOR];
+    List places[fourAcross];
+    uint offset;
 };
 
 Four FourAt(uint number, uint x)
 {
     Four four;
-    uint e;
     [unroll]
-    for (e = 0; e < 4; e++)
+    for (uint e = 0; e < fourAcross; e++)
         four.places[e] = PlaceOf(number, 0, x + e);
-    [unroll]
-    for (e = 0; e < 4 / OUTPUT_VECTOR; e++)
 #if PHASED
-        four.offsets[e] = OffsetOf(four.places[e]);
+    four.offset = OffsetOf(four.places[0]);
 #else
-        four.offsets[e] = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4] + ColumnOffset(x + e, OUTPUT_MERGED, outputStrides);
+    four.offset = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4] + ColumnOffset(x, OUTPUT_MERGED, outputStrides);
 #endif
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums
+// Stores four neighbours: elements, or parts of their sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
     if (y >= matrixRows || x >= matrixColumns)
@@ -2456,22 +2481,25 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 #if IN_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
+    if (!IsThere(four.places[0]))
+        return;
     vector<OUTPUT_VALUE, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        four.places[e].entries[ROW_AXIS] += (int)y;
-        elements[e] = Finished(four.places[e], totals[e]);
+        List at = four.places[e % fourAcross];
+        at.entries[ROW_AXIS] += (int)(y + e / fourAcross);
+        elements[e] = Finished(at, totals[e]);
     }
-    const uint down = y * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
+    outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (x + e < matrixColumns && IsThere(four.places[e]))
-            outputTensor[four.offsets[e] + down] = (OUTPUT_STORED)elements[e];
+        if (y + e < matrixRows)
+            outputTensor[four.offset + (y + e) * step] = (OUTPUT_STORED)elements[e];
 #endif
 #endif
 }
@@ -2519,8 +2547,14 @@ void Contract(uint item, uint thread)
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
+#if PHASED
+    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in the cache.
+    const uint number = item % matrices;
+    const uint tile = item / matrices % tileCount;
+#else
     const uint tile = item % tileCount;
     const uint number = item / tileCount % matrices;
+#endif
     const uint part = item / tileCount / matrices;
 
     // Some rows of tiles are walked together, so that what they read stays in the cache.
@@ -2594,11 +2628,12 @@ void Contract(uint item, uint thread)
         [loop]
         for (uint n = thread; n < TILE_ROWS * TILE_COLUMNS / 4; n += NUM_THREADS)
         {
-            const uint y = top + n / (TILE_COLUMNS / 4), x = left + n % (TILE_COLUMNS / 4) * 4;
+            const uint across = TILE_COLUMNS / fourAcross;
+            const uint y = top + n / across * fourDown, x = left + n % across * fourAcross;
             float4 again;
             [loop]
             for (uint e = 0; e < 4; e++)
-                again[e] = AddedUp(number, min(y, matrixRows - 1), x + e, begin, end);
+                again[e] = AddedUp(number, min(y + e / fourAcross, matrixRows - 1), x + e % fourAcross, begin, end);
             StoreFour(part, number, y, x, FourAt(number, x), again);
         }
         return;
@@ -2611,19 +2646,21 @@ void Contract(uint item, uint thread)
     [unroll]
     for (j = 0; j < WAVE_COLUMNS / 16; j++)
     {
-        const uint x = left + waveLeft + j * 16 + lane % 4 * 4;
+        const uint across = 16 / fourAcross;
+        const uint x = left + waveLeft + j * 16 + lane % across * fourAcross;
         const Four four = FourAt(number, x);
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
             ControlBarrier(3, 3, EXCHANGED);
-            StoreSums(tiles[own], totals[i][j], 0, sumPitch, NON_PRIVATE);
+            StoreSums(tiles[own], totals[i][j], storesAlong ? 0 : 1, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
             for (uint n = 0; n < 2; n++)
             {
-                const uint y = n * 8 + lane / 4;
-                const float4 sums = asfloat(LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE));
+                const uint y = n * 8 + lane / across * fourDown;
+                const uint within = storesAlong ? y * sumPitch + lane % across : lane % across * sumPitch + y / 4;
+                const float4 sums = asfloat(LoadShared(tiles[own + within], NON_PRIVATE));
                 StoreFour(part, number, top + waveTop + i * 16 + y, x, four, sums);
             }
         }
@@ -2837,8 +2874,14 @@ void Contract(uint item, uint thread)
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
+#if PHASED
+    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in the cache.
+    const uint number = item % matrices;
+    const uint tile = item / matrices % tileCount;
+#else
     const uint tile = item % tileCount;
     const uint number = item / tileCount % matrices;
+#endif
     const uint part = item / tileCount / matrices;
 
     // Some rows of tiles are walked together, so that what they read stays in the cache.

@@ -1395,27 +1395,29 @@ void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
     }
 }
 
-// Where four neighbours along the first row of a matrix are in the output
+// A thread stores four neighbours at once along a row, where these are a vector, else down a column, so that neighbouring threads
+// have those along a row.
+static const bool storesAlong = IN_PARTS || OUTPUT_VECTOR == 4;
+static const uint fourAcross = storesAlong ? 4 : 1, fourDown = 4 / fourAcross;
+
+// Where the columns of four elements begin in the output
 struct Four
 {
-    List places[4];
-    uint offsets[4 / OUTPUT_VECTOR];
+    List places[fourAcross];
+    uint offset;
 };
 
 Four FourAt(uint number, uint x)
 {
     Four four;
-    uint e;
     [unroll]
-    for (e = 0; e < 4; e++)
+    for (uint e = 0; e < fourAcross; e++)
         four.places[e] = PlaceOf(number, 0, x + e);
-    [unroll]
-    for (e = 0; e < 4 / OUTPUT_VECTOR; e++)
-        four.offsets[e] = OffsetOf(four.places[e]);
+    four.offset = OffsetOf(four.places[0]);
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums
+// Stores four neighbours: elements, or parts of their sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
     if (y >= matrixRows || x >= matrixColumns)
@@ -1428,17 +1430,18 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        four.places[e].entries[ROW_AXIS] += (int)y;
-        elements[e] = Finished(four.places[e], totals[e]);
+        List at = four.places[e % fourAcross];
+        at.entries[ROW_AXIS] += (int)(y + e / fourAcross);
+        elements[e] = Finished(at, totals[e]);
     }
-    const uint down = y * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
+    outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (x + e < matrixColumns)
-            outputTensor[four.offsets[e] + down] = (OUTPUT_STORED)elements[e];
+        if (y + e < matrixRows)
+            outputTensor[four.offset + (y + e) * step] = (OUTPUT_STORED)elements[e];
 #endif
 #endif
 }
@@ -1552,19 +1555,21 @@ void Contract(uint item, uint thread)
     [unroll]
     for (j = 0; j < WAVE_COLUMNS / 16; j++)
     {
-        const uint x = left + waveLeft + j * 16 + lane % 4 * 4;
+        const uint across = 16 / fourAcross;
+        const uint x = left + waveLeft + j * 16 + lane % across * fourAcross;
         const Four four = FourAt(number, x);
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
             ControlBarrier(3, 3, EXCHANGED);
-            StoreSums(tiles[own], totals[i][j], 0, sumPitch, NON_PRIVATE);
+            StoreSums(tiles[own], totals[i][j], storesAlong ? 0 : 1, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
             for (uint n = 0; n < 2; n++)
             {
-                const uint y = n * 8 + lane / 4;
-                const float4 sums = asfloat(LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE));
+                const uint y = n * 8 + lane / across * fourDown;
+                const uint within = storesAlong ? y * sumPitch + lane % across : lane % across * sumPitch + y / 4;
+                const float4 sums = asfloat(LoadShared(tiles[own + within], NON_PRIVATE));
                 StoreFour(part, number, top + waveTop + i * 16 + y, x, four, sums);
             }
         }

@@ -29,6 +29,10 @@
 //   STEP_X     the same along X
 //   TAP_Y      how far a place of the window lies from its neighbour along Y
 //   TAP_X      the same along X
+//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_X  the same along X
+//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_X     the same along X
 //   LEAD       elements that a vector has before the first one of a block
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -853,8 +857,8 @@ void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;  // of all windows of a block
-static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
 // The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
@@ -903,7 +907,8 @@ void FoldBlock(uint item)
 #endif
 
     const Origin origin = OriginOf(at);
-    const int top = WINDOW_RANK > 1 ? origin.first[yAxis] : 0, left = origin.first[xAxis] - LEAD;
+    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
     REAL_VALUE totals[BLOCK_ROWS][BLOCK_COLUMNS];
     int j, c;
     [unroll]
@@ -926,15 +931,17 @@ void FoldBlock(uint item)
             [unroll]
             for (j = 0; j < BLOCK_ROWS; j++)
             {
-                const int y = (r - j * STEP_Y) / TAP_Y;
-                if (r >= j * STEP_Y && r == j * STEP_Y + y * TAP_Y && y < WINDOW_HEIGHT)
+                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (c = 0; c < BLOCK_COLUMNS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int place = LEAD + c * STEP_X + x * TAP_X;
+                            const int dividend = REST_X + c * STEP_X + x * TAP_X, place = LEAD + dividend / DIVISOR_X;
+                            if (dividend % DIVISOR_X != 0)
+                                continue;
                             totals[j][c] = With(totals[j][c], terms[place]);
                         }
                 }

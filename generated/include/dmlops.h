@@ -23325,6 +23325,7 @@ typedef struct dmlops_plan_Line {
     int64_t tap;
     int64_t limit;
     int64_t elements;
+    int64_t divisor;
 } dmlops_plan_Line;
 
 typedef struct dmlops_plan_Block {
@@ -23336,7 +23337,7 @@ typedef struct dmlops_plan_Block {
 } dmlops_plan_Block;
 
 typedef struct dmlops_plan_Weights {
-    dmlops_plan_int_8 steps;
+    dmlops_plan_int_16 steps;
     dmlops_plan_int_64 words;
 } dmlops_plan_Weights;
 
@@ -23344,7 +23345,7 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_8 planeSteps;
     dmlops_plan_int_64 window;
     dmlops_plan_int_32 counted;
-    dmlops_plan_int_8 weightsSteps;
+    dmlops_plan_int_16 weightsSteps;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
@@ -24462,6 +24463,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
+DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
 DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
 DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
@@ -24470,10 +24472,14 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
 DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* output, int64_t from_end);
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns);
@@ -26685,6 +26691,19 @@ DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops
     return found;
 }
 
+/* Whether each element of the output meets one place of the window along a dimension, which lies on the right factor
+   where the element is in its phase. */
+DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
+    int64_t first = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
+    int64_t last = dmlops_add(first, dmlops_multiply(dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
+        window->sizes.count)], 1), dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+        window->right_taps.count)], first)));
+    int is_single = window->sizes.items[dmlops_item(planning, d, window->sizes.count)] ==
+        window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+    return is_single && (dmlops_max(first, last) == 0) && (dmlops_min(first, last) == dmlops_subtract(1,
+        window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
+}
+
 /* How far apart places of the window are that one phase meets. */
 DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
     int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
@@ -26798,8 +26817,8 @@ DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planni
 }
 
 /* The window along one of its dimensions, counted from the last; of one place beyond the first. */
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* output, int64_t from_end) {
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end) {
     int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
     if (d < 0) {
         dmlops_plan_Line made_1;
@@ -26809,19 +26828,21 @@ DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, co
         made_1.tap = 1;
         made_1.limit = 1;
         made_1.elements = 1;
+        made_1.divisor = 1;
         return made_1;
     }
     dmlops_plan_Frame frame = sliding->window;
+    dmlops_plan_int_8 divisors = told->factors.window.right_divisors;
     int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
-    int64_t elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-        sliding->axes.count)], output->sizes.count)];
     dmlops_plan_Line made_2;
     made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
     made_2.first = first;
     made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
     made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
     made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
-    made_2.elements = elements;
+    made_2.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+        sliding->axes.count)], output->sizes.count)];
+    made_2.divisor = (divisors.count > 0) ? divisors.items[dmlops_item(planning, d, divisors.count)] : 1;
     return made_2;
 }
 
@@ -26830,8 +26851,7 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double && !dmlops_plan_is_divided(planning,
-        &told->factors.window);
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
     for (int64_t d = 0; d < sliding.axes.count; ++d) {
         const int64_t axis = sliding.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
@@ -26845,11 +26865,37 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return is_straight;
 }
 
+/* Whether threads work out blocks. */
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
+    dmlops_plan_Line down = made_1;
+    dmlops_plan_Line across = made_2;
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across);
+    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+}
+
+/* What the first place of the window for element 0 leaves over. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_modulo(line->first, line->divisor);
+}
+
+/* How far elements are apart that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
+}
+
 /* How far the windows of so many neighbours reach together. */
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
-    (void)planning;
-    return dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
-        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), 1);
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
+        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
+        line->divisor), 1);
 }
 
 /* Whether a thread can hold what a block of that size needs. */
@@ -26864,16 +26910,23 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
 /* The block of a thread: as large as leaves enough of them. */
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    int64_t rows = dmlops_plan_power_below(planning, down->elements, (down->step == 1) ? 4 :
-        dmlops_max(dmlops_divide(4, 2), 1));
-    int64_t columns = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1), 4);
+    int64_t least_rows = dmlops_plan_alike(planning, down);
+    int64_t least_columns = dmlops_plan_alike(planning, across);
+    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
+    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
+        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
+    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
+        least_columns);
+    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
+        least_columns);
     int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 1) && ((whole < dmlops_multiply(dmlops_multiply(rows,
-        columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
+        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)))) {
         rows = dmlops_divide(rows, 2);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > 1) && !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && !dmlops_plan_is_unrolled(planning,
+        down, across, rows, columns))) {
         columns = dmlops_divide(columns, 2);
     }
     if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
@@ -26887,14 +26940,15 @@ DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, 
         return made_1;
     }
     int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
-        dmlops_multiply(columns, across->step)));
+        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
     int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
     dmlops_plan_Block made_2;
     made_2.rows = rows;
     made_2.columns = columns;
     made_2.vector = vector;
     made_2.stored = stored;
-    made_2.lead = dmlops_modulo(across->first, vector);
+    made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
+        across->divisor), vector);
     return made_2;
 }
 
@@ -26926,7 +26980,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
 DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     if (shader->sliding.weights == -1) {
-        dmlops_plan_int_8 made_1;
+        dmlops_plan_int_16 made_1;
         made_1.count = 0;
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
@@ -26971,11 +27025,16 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
     dmlops_plan_int_64_insert(planning, &words, words.count,
         dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
         weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
+    dmlops_plan_int_16 constants;
+    constants.count = 0;
     dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
-    dmlops_plan_Weights made_5;
-    made_5.steps = made_4;
-    made_5.words = words;
-    return made_5;
+    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
+    dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &window.right_divisors);
+    dmlops_plan_int_16_extend(planning, &constants, made_5.count, made_5.items);
+    dmlops_plan_Weights made_6;
+    made_6.steps = constants;
+    made_6.words = words;
+    return made_6;
 }
 
 /* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
@@ -27064,6 +27123,10 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", "STEP_X", across->step);
     dmlops_out_define(planning, "", "TAP_Y", down->tap);
     dmlops_out_define(planning, "", "TAP_X", across->tap);
+    dmlops_out_define(planning, "", "DIVISOR_Y", down->divisor);
+    dmlops_out_define(planning, "", "DIVISOR_X", across->divisor);
+    dmlops_out_define(planning, "", "REST_Y", dmlops_plan_rest(planning, down));
+    dmlops_out_define(planning, "", "REST_X", dmlops_plan_rest(planning, across));
     dmlops_out_define(planning, "", "LEAD", block->lead);
 }
 
@@ -27073,8 +27136,8 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
     dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, &sliding, &output, 0);
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
     dmlops_plan_Line down = made_1;
     dmlops_plan_Line across = made_2;
     dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across);
@@ -27125,6 +27188,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     if (shader->sliding.weights != -1) {
         dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
             dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
+        dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
         layers = dmlops_plan_times(planning, layers, told->factors.depth);
     }
     dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
@@ -27547,22 +27611,23 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* How many neighbouring columns lie side by side in a tensor under a window of one place, which goes over all of its
-   last dimensions, as vectors are read. */
+/* How many neighbouring columns lie side by side in a tensor of which each element meets one place of the window, which
+   goes over all of its last dimensions, as vectors are read. */
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
-    int is_whole = dmlops_plan_element_count(planning, &window->sizes) == 1;
+    int is_whole = 1;
     int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
     for (int64_t place = 0; place < window->sizes.count; ++place) {
         int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
         int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
-        is_whole = is_whole && (window->right_first.items[dmlops_item(planning, d, window->right_first.count)] == 0) &&
-            (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
-        is_whole = is_whole && (window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)] ==
-            1);
+        is_whole = is_whole && dmlops_plan_is_pointwise(planning, window, d);
+        is_whole = is_whole && (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
+            window->right_first.count)]) == 1);
         is_whole = is_whole && (output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
-            window->axes.count)], output->sizes.count)] == size);
+            window->axes.count)], output->sizes.count)] == dmlops_multiply(size,
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
         is_whole = is_whole && ((size == 1) || (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
             tensor->strides.count)] == run));
         run = dmlops_multiply(run, size);
@@ -27771,9 +27836,8 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Window window = told->factors.window;
     int is_windowed = told->factors.applies && (window.sizes.count > 0);
-    int is_whole = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && !dmlops_plan_is_divided(planning,
-        &window);
-    if (is_whole && (found->rows < 4)) {
+    int is_few = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && (found->rows < 4);
+    if (is_few && (!dmlops_plan_is_divided(planning, &window) || dmlops_plan_in_blocks(planning, told, shader))) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
@@ -27995,8 +28059,8 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning
     return made_1;
 }
 
-/* How the right factor of a convolution is read: eight pixels beside each other where the window has one place that is
-   always inside, else element by element. */
+/* How the right factor of a convolution is read: eight pixels beside each other where elements meet one place of the
+   window, which is always inside, else element by element. */
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Window window = told->factors.window;
@@ -28005,45 +28069,48 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
-    int is_plain = dmlops_plan_element_count(planning, &window.sizes) == 1;
-    for (int64_t d = 0; d < window.right_first.count; ++d) {
-        const int64_t first = window.right_first.items[d];
+    int is_plain = 1;
+    for (int64_t d = 0; d < window.right_divisors.count; ++d) {
+        const int64_t divisor = window.right_divisors.items[d];
         int64_t size = output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, d,
             window.axes.count)], output.sizes.count)];
-        is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
-            window.right_steps.count)] == 1));
-        is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            right.sizes.count)]) && (window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]
+        int is_next = (size == 1) || (dmlops_subtract(window.right_steps.items[dmlops_item(planning, d,
+            window.right_steps.count)], window.right_first.items[dmlops_item(planning, d, window.right_first.count)])
             == 1);
+        is_plain = is_plain && dmlops_plan_is_pointwise(planning, &window, d) && is_next;
+        is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
+            right.sizes.items[dmlops_item(planning, dmlops_add(behind, d), right.sizes.count)]);
     }
     int64_t run = 1;
     for (int64_t place = 0; place < window.sizes.count; ++place) {
         int64_t d = dmlops_subtract(dmlops_subtract(window.sizes.count, 1), place);
         if (is_plain && (right.strides.items[dmlops_item(planning, dmlops_add(behind, d), right.strides.count)] ==
             run)) {
-            run = dmlops_multiply(run, output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning,
-                d, window.axes.count)], output.sizes.count)]);
+            run = dmlops_multiply(run, dmlops_divide(output.sizes.items[dmlops_item(planning,
+                window.axes.items[dmlops_item(planning, d, window.axes.count)], output.sizes.count)],
+                window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]));
         }
     }
     int64_t whole = 1;
-    for (int64_t each_1 = 0; each_1 < window.axes.count; ++each_1) {
-        const int64_t d = window.axes.items[each_1];
-        whole = dmlops_multiply(whole, output.sizes.items[dmlops_item(planning, d, output.sizes.count)]);
+    for (int64_t d = 0; d < window.right_divisors.count; ++d) {
+        const int64_t divisor = window.right_divisors.items[d];
+        whole = dmlops_multiply(whole, dmlops_divide(output.sizes.items[dmlops_item(planning,
+            window.axes.items[dmlops_item(planning, d, window.axes.count)], output.sizes.count)], divisor));
     }
     int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right.strides.items[dmlops_item(planning, 1, right.strides.count)]);
     if (output.sizes.items[dmlops_item(planning, 0, output.sizes.count)] > 1) {
         vector = dmlops_gcd(vector, right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
     }
     if (is_plain && (run == whole) && (vector == 8)) {
-        dmlops_plan_Halves made_2;
-        made_2.is_along = 0;
-        made_2.vector = 8;
-        return made_2;
+        dmlops_plan_Halves made_1;
+        made_1.is_along = 0;
+        made_1.vector = 8;
+        return made_1;
     }
-    dmlops_plan_Halves made_3;
-    made_3.is_along = 1;
-    made_3.vector = 1;
-    return made_3;
+    dmlops_plan_Halves made_2;
+    made_2.is_along = 1;
+    made_2.vector = 1;
+    return made_2;
 }
 
 /* The tile that suits the matrices: as large as leaves enough of them. */

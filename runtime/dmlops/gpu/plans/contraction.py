@@ -27,10 +27,10 @@ from .definition import (
     tell_known,
 )
 from .loops import Words, ceil_div, check_span, element_count, grid, times
-from .phases import has_phases, is_divided, most_places, period, phase_count, row_dimension
+from .phases import has_phases, is_divided, is_pointwise, most_places, period, phase_count, row_dimension
 from .planning import Planning
 from .reasons import Reason
-from .sliding import plan_sliding
+from .sliding import in_blocks, plan_sliding
 from .told import NO_MEMBER, NONE, Groups, Signed, Sizes, Tensor
 from .tuning import (
     SINGLE_THREADS,
@@ -397,17 +397,17 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
 
 
 def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
-    """How many neighbouring columns lie side by side in a tensor under a window of one place, which goes over
-    all of its last dimensions, as vectors are read."""
+    """How many neighbouring columns lie side by side in a tensor of which each element meets one place of the
+    window, which goes over all of its last dimensions, as vectors are read."""
     run = 1
-    is_whole = element_count(window.sizes) == 1
+    is_whole = True
     behind = len(tensor.sizes) - len(window.sizes)
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         size = tensor.sizes[behind + d]
-        is_whole = is_whole and window.right_first[d] == 0 and window.right_steps[d] == 1
-        is_whole = is_whole and window.right_divisors[d] == 1
-        is_whole = is_whole and output.sizes[window.axes[d]] == size
+        is_whole = is_whole and is_pointwise(window, d)
+        is_whole = is_whole and window.right_steps[d] - window.right_first[d] == 1
+        is_whole = is_whole and output.sizes[window.axes[d]] == size * window.right_divisors[d]
         is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
         run *= size
     vector = gcd(4, run) if is_whole else 1
@@ -520,8 +520,8 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     out in parts. The passes of the definition where those are as good."""
     window = told.factors.window
     is_windowed = told.factors.applies and len(window.sizes) > 0
-    is_whole = is_windowed and not is_of_bytes(told, shader) and not is_divided(window)
-    if is_whole and found.rows < TILE_DIRECT_ROWS:
+    is_few = is_windowed and not is_of_bytes(told, shader) and found.rows < TILE_DIRECT_ROWS
+    if is_few and (not is_divided(window) or in_blocks(told, shader)):
         plan_sliding(out, told, shader)
         return
     if is_of_bytes(told, shader) or not found.is_worth:

@@ -29,7 +29,7 @@ from .contraction import (
 )
 from .definition import MAX_COUNT, Definition, DefinitionShader, Known, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
-from .phases import is_divided
+from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
@@ -77,24 +77,25 @@ def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
 
 
 def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
-    """How the right factor of a convolution is read: eight pixels beside each other where the window has one
-    place that is always inside, else element by element."""
+    """How the right factor of a convolution is read: eight pixels beside each other where elements meet one
+    place of the window, which is always inside, else element by element."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     output = told.tensors[shader.contracted.output]
     behind = len(right.sizes) - len(window.sizes)
-    is_plain = element_count(window.sizes) == 1
-    for d, first in enumerate(window.right_first):
+    is_plain = True
+    for d, divisor in enumerate(window.right_divisors):
         size = output.sizes[window.axes[d]]
-        is_plain = is_plain and first == 0 and (size == 1 or window.right_steps[d] == 1)
-        is_plain = is_plain and size <= right.sizes[behind + d] and window.right_divisors[d] == 1
+        is_next = size == 1 or window.right_steps[d] - window.right_first[d] == 1
+        is_plain = is_plain and is_pointwise(window, d) and is_next
+        is_plain = is_plain and size % divisor == 0 and size // divisor <= right.sizes[behind + d]
     run = 1
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         if is_plain and right.strides[behind + d] == run:
-            run *= output.sizes[window.axes[d]]
+            run *= output.sizes[window.axes[d]] // window.right_divisors[d]
     whole = 1
-    for d in window.axes:
-        whole *= output.sizes[d]
+    for d, divisor in enumerate(window.right_divisors):
+        whole *= output.sizes[window.axes[d]] // divisor
     vector = gcd(gcd(8, run), right.strides[1])
     if output.sizes[0] > 1:
         vector = gcd(vector, right.strides[0])
