@@ -38,7 +38,7 @@
 //   LEAD       elements that a vector has before the first one of a block
 //              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these parts
-//              4 FilterTensor for pass 2 by matrix units, into `scratch`
+//              4 FilterTensor for pass 2 by matrix units, into `scratch`, or both factors
 //              5 FilterTensor for pass 2 otherwise, into `scratch`: for each product its rows
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // FilterTensor and InputTensor:
@@ -62,10 +62,11 @@
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
-//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only where the window has one place and leaves nothing out
+//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only in scratch, or where elements meet one place of the window, and nothing is left out
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
+//     RIGHT_ORDERED  1 if InputTensor is in `scratch`, too, the channels of a pixel side by side; in pass 4 as well
 //     OUTPUT_MERGED  last dimensions of OutputTensor that lie side by side
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -139,7 +140,7 @@ typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
 typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
-#elif ORDERED
+#elif ORDERED || PASS == 4
 typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
@@ -1858,20 +1859,26 @@ void AddParts(uint item)
     item *= OUTPUT_VECTOR;
     if (item >= matrices * matrixRows * matrixColumns)
         return;
+#if PHASED
+    // Neighbouring threads have what phases put side by side.
+    const uint number = item % matrices;
+    const uint column = item / matrices % matrixColumns, row = item / matrices / matrixColumns;
+#else
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    const List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+#endif
+    const List at = PlaceOf(number, row, column);
     if (!IsThere(at))
         return;
     vector<float, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, above - number * matrixRows, column + e), totals[e]);
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     StoreOutput(OffsetOf(at), Finished(at, totals[0]));
@@ -2100,30 +2107,82 @@ void PutBesideOthers(uint item)
 }
 #endif
 
-#if PASS == 4
-// Writes two halves of the left factor, in the order in which their products are added up, and zeros behind each row up to
-// whole vectors of eight
-void PutInOrder(uint item)
+// The vectors of eight of the left factor in `scratch`
+uint LeftEights()
 {
-    const uint words = (matrixDepth + 7) / 8 * 4;
-    const uint row = item / words, number = row / matrixRows;
-    if (number >= matrices)
-        return;
+    return matrices * matrixRows * ((matrixDepth + 7) / 8);
+}
+
+#if RIGHT_ORDERED
+// Where the right factor lies in `scratch`, behind the left one, in halves
+uint RightFirst()
+{
+    return OrderedFirst() * 2 + LeftEights() * 8;
+}
+#endif
+
+#if PASS == 4
+// Eight halves of the left factor, in the order in which their products are added up, and zeros behind each row up to whole
+// vectors. Neighbouring threads read what phases and rows have side by side.
+void PutLeftInOrder(uint item)
+{
+    const uint number = item % matrices, above = item / matrices;
+    const uint eight = above / matrixRows, row = above - eight * matrixRows;
 #if PHASED
     EnterPhase(number);
 #endif
-    const uint base = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    uint word = 0;
+    const uint base = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    uint4 words = 0;
     [unroll]
-    for (uint e = 0; e < 2; e++)
+    for (uint e = 0; e < 8; e++)
     {
-        const uint product = (item - row * words) * 2 + e;
+        const uint product = eight * 8 + e;
         const uint2 step = StepOf(product - product % TILE_DEPTH, product);
         const uint from = base + LeftStep(StepAt(step.x, step.y));
         if (product < Depth())
-            word |= (uint)asuint16(filterTensor[from][0]) << (e * 16);
+            words[e / 2] |= (uint)asuint16(filterTensor[from][0]) << (e % 2 * 16);
     }
-    scratch[OrderedFirst() + item] = word;
+    scratch[OrderedFirst() / 4 + (number * matrixRows + row) * ((matrixDepth + 7) / 8) + eight] = words;
+}
+#if RIGHT_ORDERED
+
+// Eight channels of a pixel of the right factor. Neighbouring threads read neighbouring pixels.
+void PutRightInOrder(uint item)
+{
+    uint pixels = (uint)inputSizes[0][0];
+    [unroll]
+    for (uint d = 2; d < 2 + WINDOW_RANK; d++)
+        pixels *= (uint)inputSizes[d / 4][d % 4];
+    const uint each = (uint)inputSizes[0][1] / 8, eight = item / pixels, pixel = item - eight * pixels;
+    const uint step = (uint)inputStrides[0][1];
+    if (eight >= each)
+        return;
+    uint from = eight * 8 * step, rest = pixel;
+    [unroll]
+    for (int n = 1 + WINDOW_RANK; n >= 0; n--)
+        if (n != 1)
+        {
+            const uint size = (uint)inputSizes[n / 4][n % 4];
+            const uint above = n > 0 ? rest / size : 0;
+            from += (rest - above * size) * (uint)inputStrides[n / 4][n % 4];
+            rest = above;
+        }
+    uint4 words = 0;
+    [unroll]
+    for (uint e = 0; e < 8; e++)
+        words[e / 2] |= (uint)asuint16(inputTensor[from + e * step][0]) << (e % 2 * 16);
+    scratch[RightFirst() / 8 + pixel * each + eight] = words;
+}
+#endif
+
+void PutInOrder(uint item)
+{
+    if (item < LeftEights())
+        PutLeftInOrder(item);
+#if RIGHT_ORDERED
+    else
+        PutRightInOrder(item - LeftEights());
+#endif
 }
 #endif
 
@@ -2143,7 +2202,12 @@ float LeftAt(uint base, uint2 step, uint product)
 
 float RightAt(uint at)
 {
+#if RIGHT_ORDERED
+    at += RightFirst();
+    return f16tof32(scratch[at / 8][at / 2 % 4] >> (at % 2 * 16));
+#else
     return f16tof32((uint)inputTensor[at]);
+#endif
 }
 #else
 // The element of the left factor for a product, at a place of the window and a channel
@@ -2354,7 +2418,59 @@ Step AfterTile(Step step)
 }
 #endif
 
-#if RIGHT_VECTOR == 8
+#if RIGHT_ORDERED
+// A thread reads eight channels at once, of some columns at the same place of the window.
+struct ReadColumn
+{
+    Pixel pixels[rightEach];
+    Step step;  // of the next tile, where each has one place of the window
+};
+
+ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
+{
+    ReadColumn column;
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+        column.pixels[i] = PixelOf(number, left + (thread + i * NUM_THREADS) / (rightAcross / 8));
+    const uint2 first = StepOf(begin, begin);
+    column.step = StepAt(first.x, first.y);
+    return column;
+}
+
+void FetchRight(uint thread, inout ReadColumn column, uint product, uint end, out RightBuffer next[rightEach])
+{
+    const uint begin = thread % (rightAcross / 8) * 8;
+#if WHOLE_TAPS
+    Step step = column.step;
+    step.channel += begin;
+    column.step = AfterTile(column.step);
+#else
+    const uint2 first = StepOf(product + begin, product + begin);
+    const Step step = StepAt(first.x, first.y);
+#endif
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        bool isInside;
+        const uint offset = Reached(column.pixels[i], step, isInside);
+        next[i] = (RightBuffer)0;
+        if (isInside && product + begin < end)
+            next[i] = scratch[(RightFirst() + offset) / 8];
+    }
+}
+
+void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = RightEight(next, i);
+        if (rightEights % NUM_THREADS == 0 || number < rightEights)
+            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight, NON_PRIVATE);
+    }
+}
+#elif RIGHT_VECTOR == 8
 // Elements meet one place of the window, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
 struct ReadColumn
 {

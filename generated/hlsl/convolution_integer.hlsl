@@ -814,11 +814,11 @@ void AddParts(uint item)
         return;
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    const List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    const List at = PlaceOf(number, row, column);
     vector<int, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+        totals += asint(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
     StoreOutput(OffsetOf(at), Finished(at, totals[0]));
 }
 #endif

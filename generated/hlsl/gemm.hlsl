@@ -1236,16 +1236,16 @@ void AddParts(uint item)
         return;
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    const List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    const List at = PlaceOf(number, row, column);
     vector<float, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, above - number * matrixRows, column + e), totals[e]);
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     StoreOutput(OffsetOf(at), Finished(at, totals[0]));

@@ -24529,8 +24529,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* left);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_factors(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, const dmlops_plan_Side* left, const dmlops_plan_Side* right);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24541,6 +24541,8 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Tensor* right,
+    int64_t channels);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -24578,14 +24580,18 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
     int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_UnitTile* tile);
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_left_eights(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_right_eights(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Halves* pixels);
 DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output);
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_right(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_Tensor* right, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24607,8 +24613,6 @@ DMLOPS_CALLED dmlops_plan_InOrder dmlops_plan_order_of(dmlops_planning* planning
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder*
     order);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order);
 DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens);
 DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
@@ -27568,9 +27572,9 @@ DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dml
     return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
 }
 
-/* The same with another left factor. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* left) {
+/* The same with other factors. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_factors(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, const dmlops_plan_Side* left, const dmlops_plan_Side* right) {
     (void)planning;
     dmlops_plan_Matrices made_1;
     made_1.is_worth = found->is_worth;
@@ -27584,7 +27588,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planni
     made_1.tile_depth = found->tile_depth;
     made_1.count = found->count;
     made_1.left = *left;
-    made_1.right = found->right;
+    made_1.right = *right;
     return made_1;
 }
 
@@ -27687,6 +27691,23 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
         dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
     }
     return words;
+}
+
+/* How far apart pixels of the right factor are along each dimension of the window, if so many channels of each lie side
+   by side. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Tensor* right,
+    int64_t channels) {
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < dmlops_subtract(right->sizes.count, 2); ++d) {
+        int64_t stride = channels;
+        for (int64_t later = 0; later < right->sizes.count; ++later) {
+            const int64_t size = right->sizes.items[later];
+            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+    }
+    return strides;
 }
 
 /* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
@@ -27891,7 +27912,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
         made_4.is_along = 0;
         made_4.vector = 4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, found, &made_4);
+        dmlops_plan_Matrices made_5 = dmlops_plan_with_factors(planning, found, &made_4, &found->right);
         factors = made_5;
         first = part_words;
     }
@@ -28224,10 +28245,20 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
     return made_1;
 }
 
-/* The words of the left factor of a convolution, put in order. */
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+/* The vectors of eight of the left factor of a convolution, put in order. */
+DMLOPS_CALLED int64_t dmlops_plan_left_eights(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
-        dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 4));
+        dmlops_plan_ceil_div(planning, found->depth, 8));
+}
+
+/* Those of the right factor, put in order; 0 if it is not. */
+DMLOPS_CALLED int64_t dmlops_plan_right_eights(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Halves* pixels) {
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int is_worth = dmlops_plan_is_divided(planning, &told->factors.window) && (pixels->vector == 1) &&
+        (dmlops_modulo(told->factors.depth, 8) == 0);
+    return is_worth ? dmlops_divide(dmlops_plan_element_count(planning, &right.sizes), 8) : 0;
 }
 
 /* Threads in a group that works out a tile. */
@@ -28261,22 +28292,31 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
         dmlops_plan_is_divided(planning, &window));
+    dmlops_plan_Halves right = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+        found->depth);
+    int64_t gathered = 0;
+    if (is_windowed) {
+        dmlops_plan_Halves made_1 = dmlops_plan_pixels_of(planning, told, shader);
+        right = made_1;
+        gathered = dmlops_plan_right_eights(planning, told, shader, &right);
+    }
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
+    int64_t eights = is_ordered ? dmlops_add(dmlops_plan_left_eights(planning, found), gathered) : 0;
+    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, eights));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
     dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
     if (is_windowed) {
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
@@ -28285,13 +28325,14 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
             &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
         dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+        dmlops_out_define(planning, "", "RIGHT_ORDERED", (int64_t)(gathered > 0));
     } else {
         dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
     }
     dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
@@ -28300,25 +28341,33 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Matrices factors = *found;
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
-            2), dmlops_plan_in_order(planning, found));
+            2), eights);
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_4;
-        made_4.is_along = 1;
-        made_4.vector = 8;
-        left = made_4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_ordered(planning, found, &output);
-        factors = made_5;
+        dmlops_plan_Halves made_5;
+        made_5.is_along = 1;
+        made_5.vector = 8;
+        left = made_5;
+        dmlops_plan_Side made_6 = dmlops_plan_ordered_left(planning, found, &output);
+        dmlops_plan_Matrices made_7 = dmlops_plan_with_factors(planning, found, &made_6, &found->right);
+        factors = made_7;
+    }
+    if (gathered > 0) {
+        dmlops_plan_Tensor pixels = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+        dmlops_plan_Halves made_8;
+        made_8.is_along = 1;
+        made_8.vector = 8;
+        right = made_8;
+        dmlops_plan_int_8 made_9 = dmlops_plan_pixel_strides(planning, &pixels,
+            pixels.sizes.items[dmlops_item(planning, 1, pixels.sizes.count)]);
+        dmlops_plan_int_96 made_10 = dmlops_plan_strided_words(planning, told, shader, &made_9);
+        places = made_10;
+        dmlops_plan_Side made_11 = dmlops_plan_ordered_right(planning, told, &pixels, &output);
+        dmlops_plan_Matrices made_12 = dmlops_plan_with_factors(planning, found, &factors.left, &made_11);
+        factors = made_12;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
-    if (is_windowed) {
-        dmlops_plan_Halves made_6 = dmlops_plan_pixels_of(planning, told, shader);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_6);
-    } else {
-        dmlops_plan_Halves made_7 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
-            found->depth);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
-    }
+    dmlops_plan_define_tile(planning, &tile, &left, &right);
     if (is_windowed) {
         dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
         dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
@@ -28338,18 +28387,33 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
 }
 
-/* The same with a left factor in order: rows of whole vectors. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+/* The left factor in order: rows of whole vectors. */
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
-    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = 1;
-    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
-    made_1.is_along = 1;
-    made_1.vector = 1;
-    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
+    dmlops_plan_int_8 made_1 = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
+    dmlops_plan_Side made_2;
+    made_2.steps = made_1;
+    made_2.depth = 1;
+    made_2.matrix = dmlops_plan_times(planning, found->rows, pitch);
+    made_2.is_along = 1;
+    made_2.vector = 1;
+    return made_2;
+}
+
+/* The right factor in order: all channels of a pixel side by side. */
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_right(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_Tensor* right, const dmlops_plan_Tensor* output) {
+    int64_t image = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
+        right->sizes.items[dmlops_item(planning, 0, right->sizes.count)]);
+    dmlops_plan_int_8 made_1 = dmlops_plan_axis_steps(planning, output, told->factors.right.items[dmlops_item(planning,
+        0, told->factors.right.count)], image);
+    dmlops_plan_Side made_2;
+    made_2.steps = made_1;
+    made_2.depth = 1;
+    made_2.matrix = 0;
+    made_2.is_along = 1;
+    made_2.vector = 8;
     return made_2;
 }
 
@@ -28369,7 +28433,7 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "AHEAD", tile->ahead);
 }
 
-/* Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for the parts. */
+/* Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for the parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
     split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
@@ -28570,25 +28634,6 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* 
     return made_5;
 }
 
-/* Bytes from one pixel of the right factor to the next along each dimension of the window, in order. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order) {
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
-        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
-            right.sizes.count)], told->factors.depth));
-        for (int64_t later = 0; later < right.sizes.count; ++later) {
-            const int64_t size = right.sizes.items[later];
-            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-    }
-    return strides;
-}
-
 /* Whether something is subtracted from the bytes of a factor, as they count in tiles. */
 DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
     (void)planning;
@@ -28724,7 +28769,11 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_pl
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
     dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
     const dmlops_plan_Groups* groups) {
-    dmlops_plan_int_8 made_1 = dmlops_plan_pixel_strides(planning, told, shader, order);
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int64_t channels = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
+        right.sizes.count)], told->factors.depth));
+    dmlops_plan_int_8 made_1 = dmlops_plan_pixel_strides(planning, &right, channels);
     dmlops_plan_int_96 window = dmlops_plan_strided_words(planning, told, shader, &made_1);
     int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
     dmlops_plan_int_64 tap;
