@@ -142,10 +142,8 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("one place, odd", {"ORDERED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
         ("backward, side by side", {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0, "BORDERED": 0}),
         ("backward, side by side, mirrored", {"PHASED": 1, "RIGHT_VECTOR": 8}),
-        ("backward, side by side, cut", {"PHASED": 1, "RIGHT_ORDERED": 1, "BORDERED": 0}),
-        ("backward, in twos", {"RIGHT_ORDERED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 1, "WHOLE_TAPS": 1}),
-        ("backward, groups, with gaps", {"RIGHT_ORDERED": 1, "WHOLE_TAPS": 0}),
-        ("backward, groups, few channels", {"PHASED": 1, "RIGHT_ORDERED": 0, "RIGHT_VECTOR": 1}),
+        ("backward, side by side, cut", {"PHASED": 1, "RIGHT_VECTOR": 1}),
+        ("backward, in twos", {"PHASED": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
     ],
 )
 def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
@@ -265,18 +263,13 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
 
 @pytest.mark.parametrize("name", [name for name in WINDOWS if "parts" not in name])
 def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: UnitTile(128, 128, 32, 64, 32, 1))
+    for chooses in ("unit_tile_for", "phase_tile_for"):
+        monkeypatch.setattr(matrix_units, chooses, lambda found: UnitTile(128, 128, 32, 64, 32, 1))
     check(device, WINDOWS[name])
 
 
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
-    for name in (
-        "whole places",
-        "few channels",
-        "in parts",
-        "backward, in twos",
-        "backward, groups, with gaps",
-    ):
+    for name in ("whole places", "few channels", "in parts", "backward, in twos"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
         check(device, WINDOWS[name], FilterTensor=np.nan)
 

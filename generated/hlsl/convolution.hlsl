@@ -36,9 +36,11 @@
 //   REST_Y     what the first place of a block's first window leaves over, divided along Y
 //   REST_X     the same along X
 //   LEAD       elements that a vector has before the first one of a block
+//   SHARES     threads that share the channels of a block: a power of 2
+
 //              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these parts
-//              4 FilterTensor for pass 2 by matrix units, into `scratch`, or both factors
+//              4 FilterTensor for pass 2 by matrix units, into `scratch`
 //              5 FilterTensor for pass 2 otherwise, into `scratch`: for each product its rows
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // FilterTensor and InputTensor:
@@ -62,11 +64,10 @@
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
-//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only in scratch, or where elements meet one place of the window, and nothing is left out
+//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only where elements meet one place of the window, and nothing is left out
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
-//     RIGHT_ORDERED  1 if InputTensor is in `scratch`, too, the channels of a pixel side by side; in pass 4 as well
 //     OUTPUT_MERGED  last dimensions of OutputTensor that lie side by side
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -140,7 +141,7 @@ typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
 typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
-#elif ORDERED || PASS == 4
+#elif ORDERED || PASS > 3
 typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
@@ -1635,12 +1636,17 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
-void FoldBlock(uint item)
+#if SHARES > 1
+groupshared float results[(BLOCK_ROWS * BLOCK_COLUMNS + 1) * NUM_THREADS];
+#endif
+
+void FoldBlock(uint group, uint thread)
 {
+    const uint blocks = NUM_THREADS / SHARES;  // of the group
+    const uint share = thread / blocks, item = group * blocks + thread % blocks;
     const uint column = item % blocksAcross, above = item / blocksAcross;
     uint rest = above / blocksDown;
-    if (rest >= planes)
-        return;
+    const bool isThere = rest < planes;
     List at = (List)0;
     at.length = OUTPUT_SIZES_LENGTH;
     [unroll]
@@ -1670,7 +1676,7 @@ void FoldBlock(uint item)
         }
     bool isStrange = false;  // whether there are infinities or NaN among the weights
     [loop]
-    for (uint number = 0; number < layers; number++)
+    for (uint number = share; isThere && number < layers; number += SHARES)
     {
         const Layer layer = LayerOf(origin, number);
         float factors[WINDOW_HEIGHT * WINDOW_WIDTH];
@@ -1706,6 +1712,29 @@ void FoldBlock(uint item)
             }
         }
     }
+
+#if SHARES > 1
+    // The first thread of a block adds up what each has.
+    uint n;
+    [unroll]
+    for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
+        results[n * NUM_THREADS + thread] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS];
+    results[n * NUM_THREADS + thread] = isStrange ? 1 : 0;
+    GroupMemoryBarrierWithGroupSync();
+    if (share == 0)
+    {
+        [loop]
+        for (uint other = thread + blocks; other < NUM_THREADS; other += blocks)
+        {
+            [unroll]
+            for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
+                totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS] += results[n * NUM_THREADS + other];
+            isStrange = isStrange || results[n * NUM_THREADS + other] != 0;
+        }
+    }
+#endif
+    if (!isThere || share > 0)
+        return;
 
     const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
@@ -2087,102 +2116,58 @@ uint OrderedFirst()
 }
 
 #if PASS == 5
-// Writes an element of the left factor beside those of other rows, and zeros behind the last row up to whole vectors of four
+// Writes elements of four rows of the left factor beside each other, and zeros behind the last row up to whole vectors.
+// Neighbouring threads read what phases have side by side.
 void PutBesideOthers(uint item)
 {
-    const uint pitch = (matrixRows + 3) / 4 * 4;
-    const uint row = item % pitch, above = item / pitch;
-    const uint number = above / matrixDepth, product = above - number * matrixDepth;
-    if (number >= matrices)
+    const uint fours = (matrixRows + 3) / 4;
+    const uint number = item % matrices, above = item / matrices;
+    const uint product = above / fours, row = (above - product * fours) * 4;
+    if (product >= matrixDepth)
         return;
 #if PHASED
     EnterPhase(number);
 #endif
     const uint2 place = StepOf(product - product % TILE_DEPTH, product);
-    const uint from = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + LeftStep(StepAt(place.x, place.y));
-    float element = 0;
-    if (row < matrixRows && product < Depth())
-        element = (float)filterTensor[from][0];
-    scratch[OrderedFirst() + item] = asuint(element);
-}
-#endif
-
-// The vectors of eight of the left factor in `scratch`
-uint LeftEights()
-{
-    return matrices * matrixRows * ((matrixDepth + 7) / 8);
-}
-
-#if RIGHT_ORDERED
-// Where the right factor lies in `scratch`, behind the left one, in halves
-uint RightFirst()
-{
-    return OrderedFirst() * 2 + LeftEights() * 8;
+    const uint from = LeftFirst(number) + LeftStep(StepAt(place.x, place.y));
+    float4 elements = 0;
+    [unroll]
+    for (uint e = 0; e < 4; e++)
+        if (row + e < matrixRows && product < Depth())
+            elements[e] = (float)filterTensor[from + (row + e) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]][0];
+    scratch[OrderedFirst() / 4 + (number * matrixDepth + product) * fours + row / 4] = asuint(elements);
 }
 #endif
 
 #if PASS == 4
-// Eight halves of the left factor, in the order in which their products are added up, and zeros behind each row up to whole
-// vectors. Neighbouring threads read what phases and rows have side by side.
-void PutLeftInOrder(uint item)
+// Writes eight halves of the left factor, in the order in which their products are added up, and zeros behind each row up to
+// whole vectors. Neighbouring threads read what phases and rows have side by side.
+void PutInOrder(uint item)
 {
     const uint number = item % matrices, above = item / matrices;
-    const uint eight = above / matrixRows, row = above - eight * matrixRows;
+    const uint eight = above / matrixRows, row = above - eight * matrixRows, eights = (matrixDepth + 7) / 8;
+    if (eight >= eights)
+        return;
 #if PHASED
     EnterPhase(number);
 #endif
     const uint base = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint first = eight * 8;
+    const uint2 place = StepOf(first - first % TILE_DEPTH, first);
+    Step step = StepAt(place.x, place.y);
     uint4 words = 0;
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
-        const uint product = eight * 8 + e;
-        const uint2 step = StepOf(product - product % TILE_DEPTH, product);
-        const uint from = base + LeftStep(StepAt(step.x, step.y));
-        if (product < Depth())
-            words[e / 2] |= (uint)asuint16(filterTensor[from][0]) << (e % 2 * 16);
+        if (first + e < Depth())
+            words[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(step)][0]) << (e % 2 * 16);
+#if WHOLE_TAPS
+        step.channel++;
+#else
+        step = After(step);
+#endif
     }
-    scratch[OrderedFirst() / 4 + (number * matrixRows + row) * ((matrixDepth + 7) / 8) + eight] = words;
-}
-#if RIGHT_ORDERED
-
-// Eight channels of a pixel of the right factor. Neighbouring threads read neighbouring pixels.
-void PutRightInOrder(uint item)
-{
-    uint pixels = (uint)inputSizes[0][0];
-    [unroll]
-    for (uint d = 2; d < 2 + WINDOW_RANK; d++)
-        pixels *= (uint)inputSizes[d / 4][d % 4];
-    const uint each = (uint)inputSizes[0][1] / 8, eight = item / pixels, pixel = item - eight * pixels;
-    const uint step = (uint)inputStrides[0][1];
-    if (eight >= each)
-        return;
-    uint from = eight * 8 * step, rest = pixel;
-    [unroll]
-    for (int n = 1 + WINDOW_RANK; n >= 0; n--)
-        if (n != 1)
-        {
-            const uint size = (uint)inputSizes[n / 4][n % 4];
-            const uint above = n > 0 ? rest / size : 0;
-            from += (rest - above * size) * (uint)inputStrides[n / 4][n % 4];
-            rest = above;
-        }
-    uint4 words = 0;
-    [unroll]
-    for (uint e = 0; e < 8; e++)
-        words[e / 2] |= (uint)asuint16(inputTensor[from + e * step][0]) << (e % 2 * 16);
-    scratch[RightFirst() / 8 + pixel * each + eight] = words;
-}
-#endif
-
-void PutInOrder(uint item)
-{
-    if (item < LeftEights())
-        PutLeftInOrder(item);
-#if RIGHT_ORDERED
-    else
-        PutRightInOrder(item - LeftEights());
-#endif
+    scratch[OrderedFirst() / 4 + (number * matrixRows + row) * eights + eight] = words;
 }
 #endif
 
@@ -2202,12 +2187,7 @@ float LeftAt(uint base, uint2 step, uint product)
 
 float RightAt(uint at)
 {
-#if RIGHT_ORDERED
-    at += RightFirst();
-    return f16tof32(scratch[at / 8][at / 2 % 4] >> (at % 2 * 16));
-#else
     return f16tof32((uint)inputTensor[at]);
-#endif
 }
 #else
 // The element of the left factor for a product, at a place of the window and a channel
@@ -2418,59 +2398,7 @@ Step AfterTile(Step step)
 }
 #endif
 
-#if RIGHT_ORDERED
-// A thread reads eight channels at once, of some columns at the same place of the window.
-struct ReadColumn
-{
-    Pixel pixels[rightEach];
-    Step step;  // of the next tile, where each has one place of the window
-};
-
-ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
-{
-    ReadColumn column;
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-        column.pixels[i] = PixelOf(number, left + (thread + i * NUM_THREADS) / (rightAcross / 8));
-    const uint2 first = StepOf(begin, begin);
-    column.step = StepAt(first.x, first.y);
-    return column;
-}
-
-void FetchRight(uint thread, inout ReadColumn column, uint product, uint end, out RightBuffer next[rightEach])
-{
-    const uint begin = thread % (rightAcross / 8) * 8;
-#if WHOLE_TAPS
-    Step step = column.step;
-    step.channel += begin;
-    column.step = AfterTile(column.step);
-#else
-    const uint2 first = StepOf(product + begin, product + begin);
-    const Step step = StepAt(first.x, first.y);
-#endif
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        bool isInside;
-        const uint offset = Reached(column.pixels[i], step, isInside);
-        next[i] = (RightBuffer)0;
-        if (isInside && product + begin < end)
-            next[i] = scratch[(RightFirst() + offset) / 8];
-    }
-}
-
-void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = RightEight(next, i);
-        if (rightEights % NUM_THREADS == 0 || number < rightEights)
-            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight, NON_PRIVATE);
-    }
-}
-#elif RIGHT_VECTOR == 8
+#if RIGHT_VECTOR == 8
 // Elements meet one place of the window, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
 struct ReadColumn
 {
@@ -3140,7 +3068,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS == 1
 #if IN_BLOCKS
-    FoldBlock((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    FoldBlock(group.y * groupColumns + group.x, thread);
 #else
     FoldTogether(group.y * groupColumns + group.x, thread);
 #endif

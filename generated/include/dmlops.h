@@ -24478,13 +24478,18 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
 DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns);
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares);
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers);
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
 DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
@@ -24529,8 +24534,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_factors(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, const dmlops_plan_Side* left, const dmlops_plan_Side* right);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* left);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24541,8 +24546,6 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Tensor* right,
-    int64_t channels);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -24575,23 +24578,21 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found);
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_UnitTile* tile);
-DMLOPS_CALLED int64_t dmlops_plan_left_eights(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_right_eights(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Halves* pixels);
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output);
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_right(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_Tensor* right, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24613,6 +24614,8 @@ DMLOPS_CALLED dmlops_plan_InOrder dmlops_plan_order_of(dmlops_planning* planning
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder*
     order);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order);
 DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens);
 DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
@@ -26879,8 +26882,17 @@ DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_
     dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
     dmlops_plan_Line down = made_1;
     dmlops_plan_Line across = made_2;
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across);
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across,
+        dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down, &across)));
     return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+}
+
+/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
+    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
+        dmlops_multiply(down->places, across->places)), channels);
 }
 
 /* What the first place of the window for element 0 leaves over. */
@@ -26911,9 +26923,9 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
         columns)) <= 40);
 }
 
-/* The block of a thread: as large as leaves enough of them. */
+/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares) {
     int64_t least_rows = dmlops_plan_alike(planning, down);
     int64_t least_columns = dmlops_plan_alike(planning, across);
     int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
@@ -26923,7 +26935,7 @@ DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, 
         least_columns);
     int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
         least_columns);
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
     while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
         dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
         rows, columns)))) {
@@ -26954,6 +26966,22 @@ DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, 
     made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
         across->divisor), vector);
     return made_2;
+}
+
+/* How many threads may share the layers of a block: those of a sum. */
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers) {
+    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 4), 4) : 1;
+}
+
+/* How many threads share a block: more where there are few blocks. */
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
+    int64_t shares = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
+        131072))) {
+        shares = dmlops_multiply(2, shares);
+    }
+    return shares;
 }
 
 /* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
@@ -27144,7 +27172,9 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
     dmlops_plan_Line down = made_1;
     dmlops_plan_Line across = made_2;
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across);
+    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
+    int64_t most = dmlops_plan_most_shares(planning, told, layers);
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across, most);
     int is_all = 1;
     for (int64_t other = 0; other < told->tensors.count; ++other) {
         const dmlops_plan_Tensor* one = &told->tensors.items[other];
@@ -27174,16 +27204,16 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     }
     dmlops_out_share(planning);
     dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
-    int64_t places = dmlops_plan_element_count(planning, &sliding.sizes);
-    int64_t layers = dmlops_divide(places, dmlops_multiply(down.places, across.places));
-    int64_t lanes = dmlops_plan_lanes_of(planning, places, whole);
+    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
     int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
     int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
     int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
     int is_block = block.rows > 0;
     int64_t in_group = is_block ? 128 : 256;
-    int64_t threads = is_block ? dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across) :
-        dmlops_plan_times(planning, whole, lanes);
+    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
+    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
+    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
+        lanes);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "PASS", shader->sliding.number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
@@ -27193,13 +27223,15 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
             dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
         dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
-        layers = dmlops_plan_times(planning, layers, told->factors.depth);
     }
     dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
     dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
     if (is_block) {
         dmlops_plan_define_block(planning, &block, &down, &across);
+        if (shader->sliding.weights != -1) {
+            dmlops_out_define(planning, "", "SHARES", shares);
+        }
     } else {
         dmlops_out_define(planning, "", "LANES", lanes);
     }
@@ -27572,9 +27604,9 @@ DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dml
     return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
 }
 
-/* The same with other factors. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_factors(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, const dmlops_plan_Side* left, const dmlops_plan_Side* right) {
+/* The same with another left factor. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* left) {
     (void)planning;
     dmlops_plan_Matrices made_1;
     made_1.is_worth = found->is_worth;
@@ -27588,7 +27620,7 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_factors(dmlops_planning* pla
     made_1.tile_depth = found->tile_depth;
     made_1.count = found->count;
     made_1.left = *left;
-    made_1.right = *right;
+    made_1.right = found->right;
     return made_1;
 }
 
@@ -27691,23 +27723,6 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
         dmlops_plan_int_96_extend(planning, &words, made_1.count, made_1.items);
     }
     return words;
-}
-
-/* How far apart pixels of the right factor are along each dimension of the window, if so many channels of each lie side
-   by side. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Tensor* right,
-    int64_t channels) {
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < dmlops_subtract(right->sizes.count, 2); ++d) {
-        int64_t stride = channels;
-        for (int64_t later = 0; later < right->sizes.count; ++later) {
-            const int64_t size = right->sizes.items[later];
-            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-    }
-    return strides;
 }
 
 /* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors,
@@ -27903,7 +27918,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_Matrices factors = *found;
     if (is_ordered) {
         dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
-            dmlops_add(number, 3), left_words);
+            dmlops_add(number, 3), dmlops_divide(left_words, 4));
         int64_t pitch = dmlops_plan_row_pitch(planning, found);
         dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
         dmlops_plan_Side made_4;
@@ -27912,7 +27927,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
         made_4.is_along = 0;
         made_4.vector = 4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_with_factors(planning, found, &made_4, &found->right);
+        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, found, &made_4);
         factors = made_5;
         first = part_words;
     }
@@ -28207,6 +28222,42 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* pl
     return made_7;
 }
 
+/* The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here. */
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found) {
+    int64_t enough = 256;
+    int64_t depth = (found->right.vector > 1) ? 64 : 32;
+    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
+        found, 128, 128) >= enough)) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 128;
+        made_1.columns = 128;
+        made_1.depth = 32;
+        made_1.wave_rows = 64;
+        made_1.wave_columns = 32;
+        made_1.ahead = 1;
+        return made_1;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 64;
+        made_2.columns = 128;
+        made_2.depth = depth;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 32;
+        made_2.ahead = 1;
+        return made_2;
+    }
+    dmlops_plan_UnitTile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.ahead = 1;
+    return made_3;
+}
+
 /* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
@@ -28246,19 +28297,9 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
 }
 
 /* The vectors of eight of the left factor of a convolution, put in order. */
-DMLOPS_CALLED int64_t dmlops_plan_left_eights(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
         dmlops_plan_ceil_div(planning, found->depth, 8));
-}
-
-/* Those of the right factor, put in order; 0 if it is not. */
-DMLOPS_CALLED int64_t dmlops_plan_right_eights(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Halves* pixels) {
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int is_worth = dmlops_plan_is_divided(planning, &told->factors.window) && (pixels->vector == 1) &&
-        (dmlops_modulo(told->factors.depth, 8) == 0);
-    return is_worth ? dmlops_divide(dmlops_plan_element_count(planning, &right.sizes), 8) : 0;
 }
 
 /* Threads in a group that works out a tile. */
@@ -28287,23 +28328,19 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, found);
+    if (dmlops_plan_is_divided(planning, &window)) {
+        dmlops_plan_UnitTile made_1 = dmlops_plan_phase_tile_for(planning, found);
+        tile = made_1;
+    }
     dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
     int is_windowed = found->column_axis == -1;
     dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
         dmlops_plan_is_divided(planning, &window));
-    dmlops_plan_Halves right = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
-        found->depth);
-    int64_t gathered = 0;
-    if (is_windowed) {
-        dmlops_plan_Halves made_1 = dmlops_plan_pixels_of(planning, told, shader);
-        right = made_1;
-        gathered = dmlops_plan_right_eights(planning, told, shader, &right);
-    }
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    int64_t eights = is_ordered ? dmlops_add(dmlops_plan_left_eights(planning, found), gathered) : 0;
-    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, eights));
+    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_times(planning, 4, dmlops_plan_in_order(planning,
+        found)) : 0);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -28325,7 +28362,6 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
             &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
         dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-        dmlops_out_define(planning, "", "RIGHT_ORDERED", (int64_t)(gathered > 0));
     } else {
         dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
     }
@@ -28341,33 +28377,25 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Matrices factors = *found;
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
-            2), eights);
+            2), dmlops_plan_in_order(planning, found));
         first = dmlops_multiply(2, part_words);
         dmlops_plan_Halves made_5;
         made_5.is_along = 1;
         made_5.vector = 8;
         left = made_5;
-        dmlops_plan_Side made_6 = dmlops_plan_ordered_left(planning, found, &output);
-        dmlops_plan_Matrices made_7 = dmlops_plan_with_factors(planning, found, &made_6, &found->right);
-        factors = made_7;
-    }
-    if (gathered > 0) {
-        dmlops_plan_Tensor pixels = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
-        dmlops_plan_Halves made_8;
-        made_8.is_along = 1;
-        made_8.vector = 8;
-        right = made_8;
-        dmlops_plan_int_8 made_9 = dmlops_plan_pixel_strides(planning, &pixels,
-            pixels.sizes.items[dmlops_item(planning, 1, pixels.sizes.count)]);
-        dmlops_plan_int_96 made_10 = dmlops_plan_strided_words(planning, told, shader, &made_9);
-        places = made_10;
-        dmlops_plan_Side made_11 = dmlops_plan_ordered_right(planning, told, &pixels, &output);
-        dmlops_plan_Matrices made_12 = dmlops_plan_with_factors(planning, found, &factors.left, &made_11);
-        factors = made_12;
+        dmlops_plan_Matrices made_6 = dmlops_plan_ordered(planning, found, &output);
+        factors = made_6;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
-    dmlops_plan_define_tile(planning, &tile, &left, &right);
+    if (is_windowed) {
+        dmlops_plan_Halves made_7 = dmlops_plan_pixels_of(planning, told, shader);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
+    } else {
+        dmlops_plan_Halves made_8 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+            found->depth);
+        dmlops_plan_define_tile(planning, &tile, &left, &made_8);
+    }
     if (is_windowed) {
         dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
         dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
@@ -28387,33 +28415,18 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
 }
 
-/* The left factor in order: rows of whole vectors. */
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+/* The same with a left factor in order: rows of whole vectors. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
-    dmlops_plan_int_8 made_1 = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
-    dmlops_plan_Side made_2;
-    made_2.steps = made_1;
-    made_2.depth = 1;
-    made_2.matrix = dmlops_plan_times(planning, found->rows, pitch);
-    made_2.is_along = 1;
-    made_2.vector = 1;
-    return made_2;
-}
-
-/* The right factor in order: all channels of a pixel side by side. */
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_ordered_right(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_Tensor* right, const dmlops_plan_Tensor* output) {
-    int64_t image = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
-        right->sizes.items[dmlops_item(planning, 0, right->sizes.count)]);
-    dmlops_plan_int_8 made_1 = dmlops_plan_axis_steps(planning, output, told->factors.right.items[dmlops_item(planning,
-        0, told->factors.right.count)], image);
-    dmlops_plan_Side made_2;
-    made_2.steps = made_1;
-    made_2.depth = 1;
-    made_2.matrix = 0;
-    made_2.is_along = 1;
-    made_2.vector = 8;
+    dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, output, found->row_axis, pitch);
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = 1;
+    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
+    made_1.is_along = 1;
+    made_1.vector = 1;
+    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
     return made_2;
 }
 
@@ -28634,6 +28647,25 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* 
     return made_5;
 }
 
+/* Bytes from one pixel of the right factor to the next along each dimension of the window, in order. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order) {
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
+        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
+            right.sizes.count)], told->factors.depth));
+        for (int64_t later = 0; later < right.sizes.count; ++later) {
+            const int64_t size = right.sizes.items[later];
+            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+    }
+    return strides;
+}
+
 /* Whether something is subtracted from the bytes of a factor, as they count in tiles. */
 DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
     (void)planning;
@@ -28769,11 +28801,7 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_pl
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
     dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
     const dmlops_plan_Groups* groups) {
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int64_t channels = dmlops_multiply(order->padded, dmlops_divide(right.sizes.items[dmlops_item(planning, 1,
-        right.sizes.count)], told->factors.depth));
-    dmlops_plan_int_8 made_1 = dmlops_plan_pixel_strides(planning, &right, channels);
+    dmlops_plan_int_8 made_1 = dmlops_plan_pixel_strides(planning, told, shader, order);
     dmlops_plan_int_96 window = dmlops_plan_strided_words(planning, told, shader, &made_1);
     int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
     dmlops_plan_int_64 tap;

@@ -365,8 +365,8 @@ def row_pitch(found: Matrices) -> int:
     return ceil_div(found.rows, 4) * 4
 
 
-def with_factors(found: Matrices, left: Side, right: Side) -> Matrices:
-    """The same with other factors."""
+def with_left(found: Matrices, left: Side) -> Matrices:
+    """The same with another left factor."""
     return Matrices(
         found.is_worth,
         found.sizes,
@@ -379,7 +379,7 @@ def with_factors(found: Matrices, left: Side, right: Side) -> Matrices:
         found.tile_depth,
         found.count,
         left,
-        right,
+        found.right,
     )
 
 
@@ -439,18 +439,6 @@ def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> A
     if len(window.sizes) > 0:
         words.extend(strided_words(out, told, shader, strides))
     return words
-
-
-def pixel_strides(right: Tensor, channels: int) -> Eight:
-    """How far apart pixels of the right factor are along each dimension of the window, if so many channels of
-    each lie side by side."""
-    strides: Eight = []
-    for d in range(len(right.sizes) - 2):
-        stride = channels
-        for later, size in enumerate(right.sizes):
-            stride = times(stride, size) if later > d + 2 else stride
-        strides.append(stride)
-    return strides
 
 
 def strided_words(
@@ -565,11 +553,11 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     factors = found
     if is_ordered:
         dispatch_contraction(
-            out, told, shader, found, first, share, places, known, number + ORDERING, left_words
+            out, told, shader, found, first, share, places, known, number + ORDERING, left_words // 4
         )
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)
-        factors = with_factors(found, Side(steps, pitch, times(found.depth, pitch), False, 4), found.right)
+        factors = with_left(found, Side(steps, pitch, times(found.depth, pitch), False, 4))
         first = part_words
     threads = split.down * split.across * found.count * split.parts * threads_of(share.tile)
     dispatch_contraction(out, told, shader, factors, first, share, places, known, number, threads)

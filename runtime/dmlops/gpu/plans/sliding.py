@@ -34,9 +34,11 @@ from .told import NO_MEMBER, NONE, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
+    BLOCK_LAYERS,
     BLOCK_PLACES,
     BLOCK_REACH,
     BLOCK_ROWS,
+    BLOCK_SHARES,
     BLOCK_THREADS,
     SHARING_BUSY,
     SHARING_LANES,
@@ -155,8 +157,14 @@ def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
     sliding = sliding_of(told, shader)
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
-    block = block_of(tensor, output, down, across)
+    block = block_of(tensor, output, down, across, most_shares(told, layers_of(told, sliding, down, across)))
     return block.rows > 0 and is_slid(told, shader)
+
+
+def layers_of(told: Definition, sliding: Sliding, down: Line, across: Line) -> int:
+    """How many layers a window has: places that differ in its last two dimensions only, for one channel."""
+    channels = told.factors.depth if len(told.factors.window.sizes) > 0 else 1
+    return times(element_count(sliding.sizes) // (down.places * across.places), channels)
 
 
 def rest(line: Line) -> int:
@@ -181,14 +189,14 @@ def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
     return is_small and max(reach(down, rows), reach(across, columns)) <= BLOCK_REACH
 
 
-def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
-    """The block of a thread: as large as leaves enough of them."""
+def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line, shares: int) -> Block:
+    """The block of a thread: as large as leaves enough of them, if up to so many share each."""
     least_rows, least_columns = alike(down), alike(across)
     most_rows = BLOCK_ROWS if down.step == 1 else BLOCK_ROWS // 2
     rows = power_below(ceil_div(down.elements, least_rows), most_rows // least_rows) * least_rows
     most_columns = ceil_div(2 * across.elements - 1, least_columns)
     columns = power_below(most_columns, BLOCK_COLUMNS // least_columns) * least_columns
-    whole = element_count(output.sizes)
+    whole = times(element_count(output.sizes), shares)
     while rows > least_rows and (
         whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns)
     ):
@@ -200,6 +208,19 @@ def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
     vector = gcd(whole_vectors(tensor), gcd(across.limit, columns * across.step // across.divisor))
     stored = gcd(whole_vectors(output), gcd(across.elements, columns))
     return Block(rows, columns, vector, stored, (across.first - rest(across)) // across.divisor % vector)
+
+
+def most_shares(told: Definition, layers: int) -> int:
+    """How many threads may share the layers of a block: those of a sum."""
+    return power_below(layers // BLOCK_LAYERS, BLOCK_SHARES) if told.factors.applies else 1
+
+
+def shares_of(blocks: int, most: int) -> int:
+    """How many threads share a block: more where there are few blocks."""
+    shares = 1
+    while shares < most and times(blocks, shares) < BLOCK_BUSY:
+        shares = 2 * shares
+    return shares
 
 
 def whole_vectors(tensor: Tensor) -> int:
@@ -304,7 +325,9 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     sliding = sliding_of(told, shader)
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
     down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
-    block = block_of(tensor, output, down, across)
+    layers = layers_of(told, sliding, down, across)
+    most = most_shares(told, layers)
+    block = block_of(tensor, output, down, across, most)
     is_all = True  # only blocks give all that there may be
     for other, one in enumerate(told.tensors):
         is_all = is_all and not (one.is_output and one.is_present and other != shader.sliding.output)
@@ -324,9 +347,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     out.share()
 
     weights = weights_of(told, shader)
-    places = element_count(sliding.sizes)
-    layers = places // (down.places * across.places)
-    lanes = lanes_of(places, whole)
+    lanes = lanes_of(element_count(sliding.sizes), whole)
     blocks_down, blocks_across = (
         ceil_div(down.elements, max(block.rows, 1)),
         ceil_div(across.elements, block.columns),
@@ -334,7 +355,9 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     planes = whole // (down.elements * across.elements)
     is_block = block.rows > 0
     in_group = BLOCK_THREADS if is_block else SHARING_THREADS
-    threads = times(planes * blocks_down, blocks_across) if is_block else times(whole, lanes)
+    blocks = times(planes * blocks_down, blocks_across)
+    shares = shares_of(blocks, most)
+    threads = times(blocks, shares) if is_block else times(whole, lanes)
     groups = grid(out, threads, in_group, 1)
     out.define("PASS", shader.sliding.number)
     out.define("NUM_THREADS", in_group)
@@ -343,12 +366,13 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if shader.sliding.weights != NONE:
         out.define("ROW_AXIS", told.factors.left[row_dimension(told.factors, output)])
         out.define("DIVIDED", int(is_divided(told.factors.window)))
-        layers = times(layers, told.factors.depth)
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
     out.define("IN_BLOCKS", int(is_block))
     if is_block:
         define_block(out, block, down, across)
+        if shader.sliding.weights != NONE:
+            out.define("SHARES", shares)
     else:
         out.define("LANES", lanes)
     counted: Annotated[list[int], 32] = []

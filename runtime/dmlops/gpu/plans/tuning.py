@@ -169,6 +169,10 @@ BLOCK_THREADS = 128  # not measured
 "threads in a group"
 BLOCK_BUSY = 131072  # not measured
 "threads that keep a GPU busy; with fewer, blocks are smaller"
+BLOCK_LAYERS = 4  # not measured
+"channels of a block that a thread has to itself, at least"
+BLOCK_SHARES = 4  # not measured
+"threads that share the channels of a block, at most: each of a wave has the same ones"
 SHARING_THREADS = 256  # not measured
 "threads in a group where they share windows"
 SHARING_BUSY = 262144  # not measured

@@ -26,7 +26,6 @@ from .contraction import (
     is_of_bytes,
     side_vector,
     stored_at_once,
-    pixel_strides,
     strided_words,
     tapped_params,
     window_words,
@@ -164,6 +163,18 @@ def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices,
     )
 
 
+def pixel_strides(told: Definition, shader: DefinitionShader, order: InOrder) -> Eight:
+    """Bytes from one pixel of the right factor to the next along each dimension of the window, in order."""
+    right = told.tensors[shader.contracted.right]
+    strides: Eight = []
+    for d in range(len(told.factors.window.sizes)):
+        stride = order.padded * (right.sizes[1] // told.factors.depth)
+        for later, size in enumerate(right.sizes):
+            stride = times(stride, size) if later > d + 2 else stride
+        strides.append(stride)
+    return strides
+
+
 def sums_count(tensor: Tensor, lessens: bool) -> bool:
     """Whether something is subtracted from the bytes of a factor, as they count in tiles."""
     return lessens or not tensor.is_signed
@@ -270,9 +281,7 @@ def ordered_params(
     groups: Groups,
 ) -> ContractionParams:
     """The constants of the pass that multiplies factors in order, behind the parts of sums."""
-    right = told.tensors[shader.contracted.right]
-    channels = order.padded * (right.sizes[1] // told.factors.depth)
-    window = strided_words(out, told, shader, pixel_strides(right, channels))
+    window = strided_words(out, told, shader, pixel_strides(told, shader, order))
     places = element_count(told.factors.window.sizes)
     tap: Words = [order.padded, places, 4 * part_words, 0, made.left.matrix]
     return tapped_params(told, shader, made, split, window, known, groups, tap)

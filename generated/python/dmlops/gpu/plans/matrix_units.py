@@ -4,8 +4,7 @@
 
 The output is seen as matrices, as there. Tiles of the factors lie in group memory as they lie in memory,
 eight halves beside each other; each wave of a group multiplies 16x16 blocks of them. A convolution gathers
-its right factor from the places of the window; the weights are put in order first, by another dispatch. So is
-the right factor where there are phases, which meet fewer places: then eight channels are gathered at once.
+its right factor from the places of the window; the weights are put in order first, by another dispatch.
 """
 
 from __future__ import annotations
@@ -23,12 +22,10 @@ from .contraction import (
     first_of,
     is_bordered,
     merged_last,
-    pixel_strides,
     side_vector,
     stored_at_once,
-    strided_words,
     window_words,
-    with_factors,
+    with_left,
 )
 from .definition import MAX_COUNT, Definition, DefinitionShader, Known, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
@@ -124,6 +121,17 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     return UnitTile(128, 256, 32, 32, 64, 1)
 
 
+def phase_tile_for(found: Matrices) -> UnitTile:
+    """The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here."""
+    enough = 2 * UNITS_GROUPS
+    depth = 64 if found.right.vector > 1 else 32  # what is gathered takes more registers
+    if ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= enough:
+        return UnitTile(128, 128, 32, 64, 32, 1)
+    if tiles_of(found, 64, 128) >= enough:
+        return UnitTile(64, 128, depth, 32, 32, 1)
+    return UnitTile(64, 64, 64, 32, 32, 1)
+
+
 def is_tall(found: Matrices) -> bool:
     """Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles."""
     return ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= UNITS_TALL
@@ -150,16 +158,9 @@ def unit_split(found: Matrices, tile: UnitTile) -> Split:
     return Split(down, across, max(ceil_div(found.depth, products), 1), products)
 
 
-def left_eights(found: Matrices) -> int:
+def in_order(found: Matrices) -> int:
     """The vectors of eight of the left factor of a convolution, put in order."""
     return times(times(found.rows, found.count), ceil_div(found.depth, 8))
-
-
-def right_eights(told: Definition, shader: DefinitionShader, pixels: Halves) -> int:
-    """Those of the right factor, put in order; 0 if it is not."""
-    right = told.tensors[shader.contracted.right]
-    is_worth = is_divided(told.factors.window) and pixels.vector == 1 and told.factors.depth % 8 == 0
-    return element_count(right.sizes) // 8 if is_worth else 0
 
 
 def unit_threads(tile: UnitTile) -> int:
@@ -182,19 +183,15 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     contracted, window = shader.contracted, told.factors.window
     output = told.tensors[contracted.output]
     tile = unit_tile_for(found)
+    if is_divided(window):
+        tile = phase_tile_for(found)
     split = unit_split(found, tile)
     is_windowed = found.column_axis == NONE
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
-    right = halves_of(found.right, found.column_axis, found.columns, found.depth)
-    gathered = 0
-    if is_windowed:
-        right = pixels_of(told, shader)
-        gathered = right_eights(told, shader, right)
     whole = times(times(found.rows, found.columns), found.count)
     part_words = whole * split.parts if split.parts > 1 else 0
-    eights = left_eights(found) + gathered if is_ordered else 0
-    words = part_words + times(4, eights)
+    words = part_words + (times(4, in_order(found)) if is_ordered else 0)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     out.begin()
@@ -209,7 +206,6 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
         out.define("BORDERED", int(is_bordered(window, told.tensors[contracted.right], output)))
         out.define("PHASED", int(is_divided(window)))
-        out.define("RIGHT_ORDERED", int(gathered > 0))
     else:
         out.define("COLUMN_AXIS", found.column_axis)
     out.define("TILE_DEPTH", tile.depth)
@@ -222,18 +218,16 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     places = window_words(out, told, shader)
     factors = found
     if is_ordered:
-        dispatch_single(out, told, shader, found, first, split, places, known, number + 2, eights)
+        dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
         first = 2 * part_words
         left = Halves(True, 8)
-        factors = with_factors(found, ordered_left(found, output), found.right)
-    if gathered > 0:
-        pixels = told.tensors[contracted.right]
-        right = Halves(True, 8)
-        places = strided_words(out, told, shader, pixel_strides(pixels, pixels.sizes[1]))
-        factors = with_factors(found, factors.left, ordered_right(told, pixels, output))
+        factors = ordered(found, output)
     out.define("PASS", number)
     out.define("MATRIX_UNITS", 1)
-    define_tile(out, tile, left, right)
+    if is_windowed:
+        define_tile(out, tile, left, pixels_of(told, shader))
+    else:
+        define_tile(out, tile, left, halves_of(found.right, found.column_axis, found.columns, found.depth))
     if is_windowed:
         out.define("ORDERED", int(is_ordered))
         out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
@@ -246,16 +240,11 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
 
 
-def ordered_left(found: Matrices, output: Tensor) -> Side:
-    """The left factor in order: rows of whole vectors."""
+def ordered(found: Matrices, output: Tensor) -> Matrices:
+    """The same with a left factor in order: rows of whole vectors."""
     pitch = ceil_div(found.depth, 8) * 8
-    return Side(axis_steps(output, found.row_axis, pitch), 1, times(found.rows, pitch), True, 1)
-
-
-def ordered_right(told: Definition, right: Tensor, output: Tensor) -> Side:
-    """The right factor in order: all channels of a pixel side by side."""
-    image = element_count(right.sizes) // right.sizes[0]
-    return Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, 8)
+    steps = axis_steps(output, found.row_axis, pitch)
+    return with_left(found, Side(steps, 1, times(found.rows, pitch), True, 1))
 
 
 def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> None:
