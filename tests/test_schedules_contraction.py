@@ -468,6 +468,7 @@ def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
     check(device, desc)
     monkeypatch.setattr(contraction, "TILE_FEW", 0)
+    monkeypatch.setattr(contraction, "TILE_FEW_PHASES", 0)
     for window in (WINDOWS["in parts"], SPREAD["in parts"]):
         assert gpu.planned(window).dispatches[-2].defines["TILE_ROWS"] == 64
         check(device, window)

@@ -24548,8 +24548,10 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
     told, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased);
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -26971,7 +26973,7 @@ DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, 
 /* How many threads may share the layers of a block: those of a sum. */
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers) {
-    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 4), 4) : 1;
+    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
 }
 
 /* How many threads share a block: more where there are few blocks. */
@@ -27785,8 +27787,9 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* plan
     return words;
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. */
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles. */
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased) {
     if (found->rows <= 32) {
         dmlops_plan_Tile made_1;
         made_1.rows = 16;
@@ -27799,7 +27802,7 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
             dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
         int is_tail = (tiles > 396) && (tiles < 528);
-        int is_small = (tiles <= 32) || is_tail;
+        int is_small = (tiles <= (is_phased ? 300 : 32)) || is_tail;
         dmlops_plan_Tile made_2;
         made_2.rows = is_small ? 32 : 64;
         made_2.columns = 128;
@@ -27825,8 +27828,9 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
 }
 
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found);
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased) {
+    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found, is_phased);
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
@@ -27881,7 +27885,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    dmlops_plan_Share share = dmlops_plan_share_of(planning, found);
+    dmlops_plan_Share share = dmlops_plan_share_of(planning, found, dmlops_plan_is_divided(planning, &window));
     dmlops_plan_Split split = share.split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
@@ -28225,37 +28229,47 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* pl
 /* The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here. */
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found) {
+    if (found->rows <= 32) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 32;
+        made_1.columns = 64;
+        made_1.depth = 32;
+        made_1.wave_rows = 32;
+        made_1.wave_columns = 16;
+        made_1.ahead = 1;
+        return made_1;
+    }
     int64_t enough = 256;
     int64_t depth = (found->right.vector > 1) ? 64 : 32;
     if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
         found, 128, 128) >= enough)) {
-        dmlops_plan_UnitTile made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = 32;
-        made_1.wave_rows = 64;
-        made_1.wave_columns = 32;
-        made_1.ahead = 1;
-        return made_1;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
         dmlops_plan_UnitTile made_2;
-        made_2.rows = 64;
+        made_2.rows = 128;
         made_2.columns = 128;
-        made_2.depth = depth;
-        made_2.wave_rows = 32;
+        made_2.depth = 32;
+        made_2.wave_rows = 64;
         made_2.wave_columns = 32;
         made_2.ahead = 1;
         return made_2;
     }
-    dmlops_plan_UnitTile made_3;
-    made_3.rows = 64;
-    made_3.columns = 64;
-    made_3.depth = 64;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 32;
-    made_3.ahead = 1;
-    return made_3;
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
+        dmlops_plan_UnitTile made_3;
+        made_3.rows = 64;
+        made_3.columns = 128;
+        made_3.depth = depth;
+        made_3.wave_rows = 32;
+        made_3.wave_columns = 32;
+        made_3.ahead = 1;
+        return made_3;
+    }
+    dmlops_plan_UnitTile made_4;
+    made_4.rows = 64;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.ahead = 1;
+    return made_4;
 }
 
 /* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */

@@ -39,6 +39,7 @@ from .tuning import (
     TILE_DEPTH,
     TILE_DIRECT_ROWS,
     TILE_FEW,
+    TILE_FEW_PHASES,
     TILE_FEW_ROWS,
     TILE_GATHERED_DEPTH,
     TILE_GROUPS,
@@ -478,23 +479,24 @@ def strided_words(
     return words
 
 
-def tile_for(found: Matrices) -> Tile:
-    """The tile that suits the matrices: as large as leaves enough of them."""
+def tile_for(found: Matrices, is_phased: bool) -> Tile:
+    """The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than
+    small tiles."""
     if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, 4, 4)
     if found.column_axis == NONE:  # what is gathered is worth more of it, and few tiles come in parts
         tiles = times(ceil_div(found.rows, 64) * ceil_div(found.columns, 128), found.count)
         is_tail = tiles > TILE_RESIDENT and tiles < TILE_ROUNDS  # a few would come last, alone
-        is_small = tiles <= TILE_FEW or is_tail
+        is_small = tiles <= (TILE_FEW_PHASES if is_phased else TILE_FEW) or is_tail
         return Tile(32 if is_small else 64, 128, 4 if is_small else 8, 8)
     if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= TILE_MANY:
         return Tile(128, 128, 8, 8)
     return Tile(64, 64, 8, 4)
 
 
-def share_of(found: Matrices) -> Share:
+def share_of(found: Matrices, is_phased: bool) -> Share:
     """How groups share the work. Sums are worked out in parts where there are few tiles."""
-    tile = tile_for(found)
+    tile = tile_for(found, is_phased)
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     wanted = 1
@@ -529,7 +531,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     if is_of_bytes(told, shader) or not found.is_worth:
         plan_definition(out, told, shader)
         return
-    share = share_of(found)
+    share = share_of(found, is_divided(window))
     split = share.split
     output = told.tensors[shader.contracted.output]
     whole = times(times(found.rows, found.columns), found.count)

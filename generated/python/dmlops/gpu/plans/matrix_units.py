@@ -123,6 +123,8 @@ def unit_tile_for(found: Matrices) -> UnitTile:
 
 def phase_tile_for(found: Matrices) -> UnitTile:
     """The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here."""
+    if found.rows <= TILE_FEW_ROWS:
+        return UnitTile(32, 64, 32, 32, 16, 1)
     enough = 2 * UNITS_GROUPS
     depth = 64 if found.right.vector > 1 else 32  # what is gathered takes more registers
     if ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= enough:
