@@ -78,6 +78,19 @@ WINDOWS = {
         half(1, 12, 7, 6), half(12, 9, 3, 5), GroupCount=2, Strides=[2, 3], Dilations=[2, 1]
     ),
     "backward, in parts": spread(half(1, 128, 3, 2), half(128, 36, 4, 4), Strides=2),
+    "backward, groups, with gaps": spread(
+        half(2, 48, 5, 6, strides=(2400, 49, 8, 1)), half(48, 9, 4, 3), GroupCount=2, Strides=[2, 3]
+    ),
+    "backward, three dimensions": spread(half(2, 40, 3, 4, 5), half(40, 20, 2, 3, 4), Strides=[1, 2, 3]),
+    "backward, side by side": spread(
+        half(2, 32, 8, 6), half(32, 10, 2, 4), Strides=[2, 4], GroupCount=2, StartPadding=0, EndPadding=0
+    ),
+    "backward, side by side, mirrored": spread(
+        half(2, 32, 4, 4), half(32, 20, 2, 2), Mode="CONVOLUTION", Strides=2, StartPadding=0, EndPadding=0
+    ),
+    "backward, side by side, cut": spread(
+        half(2, 32, 8, 8), half(32, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=1
+    ),
 }
 CASES = {**PRODUCTS, **WINDOWS}
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
@@ -127,6 +140,10 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("few channels", {"ORDERED": 1, "WHOLE_TAPS": 0}),
         ("one place", {"ORDERED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
         ("one place, odd", {"ORDERED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
+        ("backward, side by side", {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0, "BORDERED": 0}),
+        ("backward, side by side, mirrored", {"PHASED": 1, "RIGHT_VECTOR": 8}),
+        ("backward, side by side, cut", {"PHASED": 1, "RIGHT_VECTOR": 1}),
+        ("backward, in twos", {"PHASED": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
     ],
 )
 def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
@@ -246,12 +263,13 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
 
 @pytest.mark.parametrize("name", [name for name in WINDOWS if "parts" not in name])
 def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: UnitTile(128, 128, 32, 64, 32, 1))
+    for chooses in ("unit_tile_for", "phase_tile_for"):
+        monkeypatch.setattr(matrix_units, chooses, lambda found: UnitTile(128, 128, 32, 64, 32, 1))
     check(device, WINDOWS[name])
 
 
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
-    for name in ("whole places", "few channels", "in parts"):
+    for name in ("whole places", "few channels", "in parts", "backward, in twos"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
         check(device, WINDOWS[name], FilterTensor=np.nan)
 

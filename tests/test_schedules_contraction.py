@@ -285,6 +285,10 @@ SPREAD = {
         of("FLOAT32", 2, 24, 7, 7, strides=(2000, 80, 11, 1)), of("FLOAT32", 24, 8, 3, 3),
         GroupCount=2, Dilations=[2, 3], Strides=[2, 4],
     ),
+    "beside each other, mirrored, cut": spread(
+        of("FLOAT32", 2, 16, 4, 6), of("FLOAT32", 16, 20, 2, 3), Strides=[2, 3], StartPadding=0,
+        EndPadding=[0, 1], Mode="CONVOLUTION",
+    ),
     "line": spread(
         of("FLOAT32", 3, 16, 50), of("FLOAT32", 16, 9, 7), Strides=3, StartPadding=2, EndPadding=1
     ),
@@ -333,11 +337,14 @@ def test_each_phase_of_the_output_is_a_matrix() -> None:
     assert all(desc.validate("6.4") == [] for desc in SPREAD.values())
     found = {name: passes(desc) for name, desc in SPREAD.items()}
     others = {
-        "in ones": [2], "in parts": [5, 2, 3], "channel by channel": [1], "two filters a channel": [1],
+        "in ones": [2], "in parts": [5, 2, 3], "few rows": [1], "channel by channel, in twos": [1],
+        "channel by channel": [1], "two filters a channel": [1],
     }  # fmt: skip
     assert found == {name: others.get(name, [5, 2]) for name in SPREAD}
     tile = gpu.planned(SPREAD["in twos"]).dispatches[1].defines
-    assert tile["PHASED"] == tile["ORDERED"] == 1
+    assert tile["PHASED"] == tile["ORDERED"] == 1 and tile["RIGHT_VECTOR"] == 1
+    assert gpu.planned(SPREAD["beside each other"]).dispatches[1].defines["RIGHT_VECTOR"] == 4
+    assert gpu.planned(SPREAD["beside each other, mirrored, cut"]).dispatches[1].defines["RIGHT_VECTOR"] == 1
 
 
 def test_phases_that_meet_nothing_are_few() -> None:
@@ -484,6 +491,7 @@ def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 128
     check(device, desc)
     monkeypatch.setattr(contraction, "TILE_FEW", 0)
+    monkeypatch.setattr(contraction, "TILE_FEW_PHASES", 0)
     for window in (WINDOWS["in parts"], SPREAD["in parts"]):
         assert gpu.planned(window).dispatches[-2].defines["TILE_ROWS"] == 64
         check(device, window)

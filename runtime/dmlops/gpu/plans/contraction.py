@@ -27,16 +27,17 @@ from .definition import (
     tell_known,
 )
 from .loops import Words, ceil_div, check_span, element_count, grid, times
-from .phases import has_phases, is_divided, most_places, period, phase_count, row_dimension
+from .phases import has_phases, is_divided, is_pointwise, most_places, period, phase_count, row_dimension
 from .planning import Planning
 from .reasons import Reason
-from .sliding import plan_sliding
+from .sliding import in_blocks, plan_sliding
 from .told import NO_MEMBER, NONE, Groups, Signed, Sizes, Tensor
 from .tuning import (
     SINGLE_THREADS,
     TILE_DEPTH,
     TILE_DIRECT_ROWS,
     TILE_FEW,
+    TILE_FEW_PHASES,
     TILE_FEW_ROWS,
     TILE_GATHERED_DEPTH,
     TILE_GROUPS,
@@ -397,17 +398,17 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
 
 
 def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
-    """How many neighbouring columns lie side by side in a tensor under a window of one place, which goes over
-    all of its last dimensions, as vectors are read."""
+    """How many neighbouring columns lie side by side in a tensor of which each element meets one place of the
+    window, which goes over all of its last dimensions, as vectors are read."""
     run = 1
-    is_whole = element_count(window.sizes) == 1
+    is_whole = True
     behind = len(tensor.sizes) - len(window.sizes)
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         size = tensor.sizes[behind + d]
-        is_whole = is_whole and window.right_first[d] == 0 and window.right_steps[d] == 1
-        is_whole = is_whole and window.right_divisors[d] == 1
-        is_whole = is_whole and output.sizes[window.axes[d]] == size
+        is_whole = is_whole and is_pointwise(window, d)
+        is_whole = is_whole and window.right_steps[d] - window.right_first[d] == 1
+        is_whole = is_whole and output.sizes[window.axes[d]] == size * window.right_divisors[d]
         is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
         run *= size
     vector = gcd(4, run) if is_whole else 1
@@ -476,23 +477,24 @@ def strided_words(
     return words
 
 
-def tile_for(found: Matrices) -> Tile:
-    """The tile that suits the matrices: as large as leaves enough of them."""
+def tile_for(found: Matrices, is_phased: bool) -> Tile:
+    """The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than
+    small tiles."""
     if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, 4, 4)
     if found.column_axis == NONE:  # what is gathered is worth more of it, and few tiles come in parts
         tiles = times(ceil_div(found.rows, 64) * ceil_div(found.columns, 128), found.count)
         is_tail = tiles > TILE_RESIDENT and tiles < TILE_ROUNDS  # a few would come last, alone
-        is_small = tiles <= TILE_FEW or is_tail
+        is_small = tiles <= (TILE_FEW_PHASES if is_phased else TILE_FEW) or is_tail
         return Tile(32 if is_small else 64, 128, 4 if is_small else 8, 8)
     if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= TILE_MANY:
         return Tile(128, 128, 8, 8)
     return Tile(64, 64, 8, 4)
 
 
-def share_of(found: Matrices) -> Share:
+def share_of(found: Matrices, is_phased: bool) -> Share:
     """How groups share the work. Sums are worked out in parts where there are few tiles."""
-    tile = tile_for(found)
+    tile = tile_for(found, is_phased)
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     wanted = 1
@@ -520,14 +522,14 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     out in parts. The passes of the definition where those are as good."""
     window = told.factors.window
     is_windowed = told.factors.applies and len(window.sizes) > 0
-    is_whole = is_windowed and not is_of_bytes(told, shader) and not is_divided(window)
-    if is_whole and found.rows < TILE_DIRECT_ROWS:
+    is_few = is_windowed and not is_of_bytes(told, shader) and found.rows < TILE_DIRECT_ROWS
+    if is_few and (not is_divided(window) or in_blocks(told, shader)):
         plan_sliding(out, told, shader)
         return
     if is_of_bytes(told, shader) or not found.is_worth:
         plan_definition(out, told, shader)
         return
-    share = share_of(found)
+    share = share_of(found, is_divided(window))
     split = share.split
     output = told.tensors[shader.contracted.output]
     whole = times(times(found.rows, found.columns), found.count)
@@ -553,7 +555,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     factors = found
     if is_ordered:
         dispatch_contraction(
-            out, told, shader, found, first, share, places, known, number + ORDERING, left_words
+            out, told, shader, found, first, share, places, known, number + ORDERING, left_words // 4
         )
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)

@@ -27,7 +27,7 @@ from .contraction import (
 )
 from .definition import MAX_COUNT, Definition, DefinitionShader, Known, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
-from .phases import is_divided
+from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
@@ -75,24 +75,25 @@ def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
 
 
 def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
-    """How the right factor of a convolution is read: eight pixels beside each other where the window has one
-    place that is always inside, else element by element."""
+    """How the right factor of a convolution is read: eight pixels beside each other where elements meet one
+    place of the window, which is always inside, else element by element."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     output = told.tensors[shader.contracted.output]
     behind = len(right.sizes) - len(window.sizes)
-    is_plain = element_count(window.sizes) == 1
-    for d, first in enumerate(window.right_first):
+    is_plain = True
+    for d, divisor in enumerate(window.right_divisors):
         size = output.sizes[window.axes[d]]
-        is_plain = is_plain and first == 0 and (size == 1 or window.right_steps[d] == 1)
-        is_plain = is_plain and size <= right.sizes[behind + d] and window.right_divisors[d] == 1
+        is_next = size == 1 or window.right_steps[d] - window.right_first[d] == 1
+        is_plain = is_plain and is_pointwise(window, d) and is_next
+        is_plain = is_plain and size % divisor == 0 and size // divisor <= right.sizes[behind + d]
     run = 1
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         if is_plain and right.strides[behind + d] == run:
-            run *= output.sizes[window.axes[d]]
+            run *= output.sizes[window.axes[d]] // window.right_divisors[d]
     whole = 1
-    for d in window.axes:
-        whole *= output.sizes[d]
+    for d, divisor in enumerate(window.right_divisors):
+        whole *= output.sizes[window.axes[d]] // divisor
     vector = gcd(gcd(8, run), right.strides[1])
     if output.sizes[0] > 1:
         vector = gcd(vector, right.strides[0])
@@ -116,6 +117,19 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     if found.depth <= UNITS_SHORT or tiles_of(found, 128, 256) < UNITS_GROUPS:
         return UnitTile(128, 128, 32, 64, 32, 1)
     return UnitTile(128, 256, 32, 32, 64, 1)
+
+
+def phase_tile_for(found: Matrices) -> UnitTile:
+    """The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here."""
+    if found.rows <= TILE_FEW_ROWS:
+        return UnitTile(32, 64, 32, 32, 16, 1)
+    enough = 2 * UNITS_GROUPS
+    depth = 64 if found.right.vector > 1 else 32  # what is gathered takes more registers
+    if ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= enough:
+        return UnitTile(128, 128, 32, 64, 32, 1)
+    if tiles_of(found, 64, 128) >= enough:
+        return UnitTile(64, 128, depth, 32, 32, 1)
+    return UnitTile(64, 64, 64, 32, 32, 1)
 
 
 def is_tall(found: Matrices) -> bool:
@@ -145,8 +159,8 @@ def unit_split(found: Matrices, tile: UnitTile) -> Split:
 
 
 def in_order(found: Matrices) -> int:
-    """The words of the left factor of a convolution, put in order."""
-    return times(times(found.rows, found.count), ceil_div(found.depth, 8) * 4)
+    """The vectors of eight of the left factor of a convolution, put in order."""
+    return times(times(found.rows, found.count), ceil_div(found.depth, 8))
 
 
 def unit_threads(tile: UnitTile) -> int:
@@ -169,13 +183,15 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     contracted, window = shader.contracted, told.factors.window
     output = told.tensors[contracted.output]
     tile = unit_tile_for(found)
+    if is_divided(window):
+        tile = phase_tile_for(found)
     split = unit_split(found, tile)
     is_windowed = found.column_axis == NONE
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
     whole = times(times(found.rows, found.columns), found.count)
     part_words = whole * split.parts if split.parts > 1 else 0
-    words = part_words + (in_order(found) if is_ordered else 0)
+    words = part_words + (times(4, in_order(found)) if is_ordered else 0)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     out.begin()
@@ -258,7 +274,7 @@ def dispatch_single(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for
+    """Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for
     the parts."""
     contracted = shader.contracted
     is_last = number == contracted.number + 1

@@ -102,6 +102,8 @@ TILE_RESIDENT = 396  # NVIDIA H200: its 132 processors have three each
 "tiles of a window that a GPU works on at once"
 TILE_FEW = 32  # not measured
 "tiles of a window that leave most of a GPU idle even in parts"
+TILE_FEW_PHASES = 300  # NVIDIA H200: 32 at 0.66 to 0.85 with 128 and 256 tiles
+"the same of phases, whose parts take longer to add up"
 TILE_GROUPS = 512  # not measured
 "groups that keep a GPU busy; with fewer, sums are worked out in parts"
 TILE_ROUNDS = 528  # NVIDIA H200: its 132 processors get four each, and none waits
@@ -171,6 +173,10 @@ BLOCK_THREADS = 128  # not measured
 "threads in a group"
 BLOCK_BUSY = 131072  # not measured
 "threads that keep a GPU busy; with fewer, blocks are smaller"
+BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
+"channels of a block that a thread has to itself, at least"
+BLOCK_SHARES = 8  # NVIDIA H200: 4 at 0.87
+"threads that share the channels of a block, at most: each of a wave has the same ones"
 SHARING_THREADS = 256  # not measured
 "threads in a group where they share windows"
 SHARING_BUSY = 262144  # not measured
