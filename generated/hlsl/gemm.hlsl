@@ -41,7 +41,6 @@
 //              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
 //   RIGHT_VECTOR  neighbours in 16 bytes: 8 of halves, else 4
 //   VECTORS    vectors that a thread reads at once: 1, 2, 4 or 8, of as many columns if RIGHT_ALONG, else products
-//   WHOLE_STEPS  1 if threads always have as many products at once, 0 if fewer may be left at the end
 //   LANES      threads that share the products of the same columns: a power of 2
 //   WIDTH      threads in a group that have other columns, so that there are LANES * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
@@ -1836,7 +1835,11 @@ void Contract(uint item, uint thread)
 #endif
 #if PASS == 4
 
-typedef vector<float, LEFT_VECTOR> LeftVector;
+#if TURNED
+typedef RightBuffer LeftVector;
+#else
+typedef LeftBuffer LeftVector;
+#endif
 #if RIGHT_ALONG
 static const uint threadColumns = VECTORS;
 static const uint threadStep = RIGHT_VECTOR;  // products at once
@@ -1846,14 +1849,15 @@ static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
 static const uint laneDistance = WIDTH;  // neighbours read neighbouring columns
 #endif
-groupshared float sums[threadColumns * NUM_THREADS];
+static const uint shares = LANES / threadColumns;  // lanes that add up the sums of one column
+groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];
 
 LeftVector LeftAt(uint at)
 {
 #if TURNED
-    return (LeftVector)bTensor[at / LEFT_VECTOR];
+    return bTensor[at / LEFT_VECTOR];
 #else
-    return (LeftVector)aTensor[at / LEFT_VECTOR];
+    return aTensor[at / LEFT_VECTOR];
 #endif
 }
 
@@ -1878,21 +1882,37 @@ float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
 #endif
 }
 
-// Adds up what the lanes have in `sums`, always in the same order; the first lane has it then
-void AddLanes(uint thread, uint lane)
+// What a thread reads at once: products of some columns, and of all rows; zeros beyond the last product
+struct Step
 {
+    uint4 right[VECTORS];
+    LeftVector left[TILE_ROWS * threadStep / LEFT_VECTOR];
+};
+
+Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint columnStep, uint product, uint end)
+{
+    Step step;
     [unroll]
-    for (uint others = LANES / 2; others > 0; others /= 2)
+    for (uint v = 0; v < VECTORS; v++)
     {
-        GroupMemoryBarrierWithGroupSync();
-        if (lane < others)
-        {
-            [unroll]
-            for (uint e = 0; e < threadColumns; e++)
-                sums[e * NUM_THREADS + thread] += sums[e * NUM_THREADS + thread + others * laneDistance];
-        }
+        step.right[v] = (uint4)0;
+#if RIGHT_ALONG
+        if (product < end)
+            step.right[v] = RightAt(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product);
+#else
+        if (product + v < end)
+            step.right[v] = RightAt(rightFrom + min(column, matrixColumns - RIGHT_VECTOR) + (product + v) * rightDepthStep);
+#endif
     }
-    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (uint i = 0; i < TILE_ROWS * threadStep / LEFT_VECTOR; i++)
+    {
+        const uint y = i / (threadStep / LEFT_VECTOR), k = i % (threadStep / LEFT_VECTOR) * LEFT_VECTOR;
+        step.left[i] = (LeftVector)0;
+        if (product + k < end)
+            step.left[i] = LeftAt(leftFrom + y * rowStep + (product + k) * leftDepthStep);
+    }
+    return step;
 }
 
 // Some columns of all rows, or parts of their sums. Lanes take turns with the products of the same columns.
@@ -1936,56 +1956,69 @@ void ContractRows(uint item, uint thread)
 
     // What is beyond the last column is not stored, and may be anything; beyond the last product both factors are 0.
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    const uint first = begin + lane * threadStep;
+    Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
     [loop]
-    for (uint product = begin + lane * threadStep; product < end; product += LANES * threadStep)
+    for (uint product = first; product < end; product += LANES * threadStep)
     {
-        uint4 next[VECTORS];
-        [unroll]
-        for (uint v = 0; v < VECTORS; v++)
-#if RIGHT_ALONG
-            next[v] = RightAt(rightBase + min(column + v, matrixColumns - 1) * columnStep + product);
-#else
-        {
-            next[v] = (uint4)0;
-            if (WHOLE_STEPS || product + v < end)
-                next[v] = RightAt(rightBase + min(column, matrixColumns - RIGHT_VECTOR) + (product + v) * rightDepthStep);
-        }
-#endif
+        const Step step = next;  // the next products are read while these are used
+        next = StepAt(leftBase, rowStep, rightBase, column, columnStep, product + LANES * threadStep, end);
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
-            for (uint k = 0; k < threadStep; k += LEFT_VECTOR)
+            for (uint k = 0; k < threadStep; k++)
             {
-                LeftVector some = (LeftVector)0;
-                if (WHOLE_STEPS || product + k < end)
-                    some = LeftAt(leftBase + y * rowStep + (product + k) * leftDepthStep);
+                const float some = (float)step.left[(y * threadStep + k) / LEFT_VECTOR][k % LEFT_VECTOR];
                 [unroll]
-                for (uint n = 0; n < LEFT_VECTOR; n++)
-                    [unroll]
-                    for (e = 0; e < threadColumns; e++)
-                        totals[y][e] = mad(some[n], ElementOf(next, k + n, e), totals[y][e]);
+                for (e = 0; e < threadColumns; e++)
+                    totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
             }
     }
 
+    // Always in the same order, lanes add up what all of them have of one column, row by row, and then what they have of that.
+    const uint own = lane / shares, share = lane % shares;
+    float added[TILE_ROWS];
     [unroll]
     for (y = 0; y < TILE_ROWS; y++)
     {
         [unroll]
         for (e = 0; e < threadColumns; e++)
             sums[e * NUM_THREADS + thread] = totals[y][e];
-        AddLanes(thread, lane);
-        [loop]
-        for (uint x = column + lane; x < min(column + threadColumns, matrixColumns); x += LANES)
-        {
-            const float total = sums[(x - column) * NUM_THREADS + thread - lane * laneDistance];
-#if IN_PARTS
-            scratch[PartOf(part, number, y, x)] = asuint(total);
-#else
-            const List at = PlaceOf(number, y, x);
-            outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
-#endif
-        }
         GroupMemoryBarrierWithGroupSync();
+        const uint from = own * NUM_THREADS + thread - (lane - share) * laneDistance;
+        added[y] = 0;
+        [unroll]
+        for (e = 0; e < threadColumns; e++)
+            added[y] += sums[from + e * shares * laneDistance];
+        GroupMemoryBarrierWithGroupSync();
+    }
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+        sums[y * NUM_THREADS + thread] = added[y];
+    [unroll]
+    for (uint others = shares / 2; others > 0; others /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (share < others)
+        {
+            [unroll]
+            for (y = 0; y < TILE_ROWS; y++)
+                sums[y * NUM_THREADS + thread] += sums[y * NUM_THREADS + thread + others * laneDistance];
+        }
+    }
+    const uint x = column + own;
+    if (share > 0 || x >= matrixColumns)
+        return;
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+    {
+        const float total = sums[y * NUM_THREADS + thread];
+#if IN_PARTS
+        scratch[PartOf(part, number, y, x)] = asuint(total);
+#else
+        const List at = PlaceOf(number, y, x);
+        outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+#endif
     }
 }
 #endif

@@ -29533,7 +29533,6 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)matrices.right.is_along);
     dmlops_out_define(planning, "", "VECTORS", 4);
-    dmlops_out_define(planning, "", "WHOLE_STEPS", (int64_t)(dmlops_modulo(matrices.depth, share.step) == 0));
     dmlops_out_define(planning, "", "LANES", share.lanes);
     dmlops_out_define(planning, "", "WIDTH", share.width);
     dmlops_out_define(planning, "", "TILE_ROWS", matrices.rows);

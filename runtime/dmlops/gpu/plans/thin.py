@@ -140,7 +140,6 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: T
     out.define("RIGHT_VECTOR", vector)
     out.define("RIGHT_ALONG", int(matrices.right.is_along))
     out.define("VECTORS", THIN_VECTORS)
-    out.define("WHOLE_STEPS", int(matrices.depth % share.step == 0))
     out.define("LANES", share.lanes)
     out.define("WIDTH", share.width)
     out.define("TILE_ROWS", matrices.rows)
