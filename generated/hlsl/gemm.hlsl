@@ -16,10 +16,12 @@
 //              2 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
 //              3 OutputTensor from these parts
 //              4 like 2, for at most 4 rows or columns, some columns at a time
+//              5 both factors for pass 2, into `scratch`, as they are but for zeros behind each line up to 16 bytes
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // ATensor and BTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
 //   COLUMN_AXIS  the one that counts their columns
+//   ORDERED    1 in pass 2 if both factors are in `scratch`, and in pass 5
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
@@ -40,6 +42,7 @@
 //   TURNED     1 if all matrices are transposed: LEFT is BTensor, RIGHT ATensor, and ROW_AXIS and
 //              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
 //   RIGHT_VECTOR  neighbours in 16 bytes: 8 of halves, else 4
+//   READS_AHEAD  1 if the next products are read while these are used, else 0
 //   VECTORS    vectors that a thread reads at once: 1, 2, 4 or 8, of as many columns if RIGHT_ALONG, else products
 //   LANES      threads that share the products of the same columns: a power of 2
 //   WIDTH      threads in a group that have other columns, so that there are LANES * WIDTH
@@ -111,6 +114,8 @@ typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
 typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
+#elif ORDERED
+typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
 #endif
@@ -1251,6 +1256,63 @@ void AddParts(uint item)
 #endif
 }
 #endif
+
+#if ORDERED
+static const uint atOnce = 128 / A_BITS;  // elements in 16 bytes
+
+// Where factors begin in scratch, counted in elements: behind the parts of sums
+uint OrderedFirst()
+{
+    return IN_PARTS ? (parts * matrices * matrixRows * matrixColumns + 3) / 4 * atOnce : 0;
+}
+
+// How many vectors of 16 bytes a factor is there that has so many rows, or columns
+uint OrderedVectors(bool isAlong, uint lines)
+{
+    const uint across = (isAlong ? matrixDepth : lines) + atOnce - 1;
+    return matrices * (isAlong ? lines : matrixDepth) * (across / atOnce);
+}
+
+#if PASS == 5
+// Writes 16 bytes of one of the factors. Elements that are read at once, as X_ALONG has it, lie in lines of whole vectors.
+void PutInOrder(uint item)
+{
+    const uint leftVectors = OrderedVectors(LEFT_ALONG, matrixRows);
+    const bool isLeft = item < leftVectors, isAlong = isLeft ? LEFT_ALONG : RIGHT_ALONG;
+    const uint own = isLeft ? matrixRows : matrixColumns;
+    const uint length = isAlong ? matrixDepth : own;  // of a line
+    const uint across = (length + atOnce - 1) / atOnce;
+    const uint vectorNumber = isLeft ? item : item - leftVectors;
+    const uint lineNumber = vectorNumber / across, lines = isAlong ? own : matrixDepth;
+    const uint first = (vectorNumber - lineNumber * across) * atOnce;
+    const uint number = lineNumber / lines;
+    if (number >= matrices)
+        return;
+    const List at = PlaceOf(number, 0, 0);
+    uint from = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        from += (uint)at.entries[d] * (uint)(isLeft ? leftSteps[d / 4][d % 4] : rightSteps[d / 4][d % 4]);
+    const uint ownStep = isLeft ? (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    const uint depthStep = isLeft ? leftDepthStep : rightDepthStep;
+    const uint step = isAlong ? depthStep : ownStep;
+    from += (lineNumber - number * lines) * (isAlong ? ownStep : depthStep) + first * step;
+    uint4 some = (uint4)0;
+    [unroll]
+    for (uint e = 0; e < atOnce; e++)
+        if (first + e < length)
+        {
+#if A_BITS == 16
+            const uint element = isLeft ? (uint)asuint16(aTensor[from + e * step][0]) : (uint)asuint16(bTensor[from + e * step][0]);
+            some[e / 2] |= element << (e % 2 * 16);
+#else
+            some[e] = isLeft ? asuint((float)aTensor[from + e * step][0]) : asuint((float)bTensor[from + e * step][0]);
+#endif
+        }
+    scratch[OrderedFirst() / atOnce + item] = some;
+}
+#endif
+#endif
 #endif
 #if PASS == 2 && MATRIX_UNITS
 
@@ -1334,6 +1396,25 @@ static const uint sumPitch = 5;
 static const uint sumSize = NUM_THREADS / 32 * 16 * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
+#if ORDERED
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach * leftPieces; i++)
+    {
+        const uint number = thread + i / leftPieces * NUM_THREADS;
+        const uint row = number / (leftAcross / 8);
+        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
+        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (LeftBuffer)0;
+        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
+            next[i] = scratch[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+    }
+}
+#else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
 // follows; a branch around all of them would cost more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
@@ -1351,6 +1432,7 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
             next[i] = aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
+#endif
 
 void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
 {
@@ -1364,6 +1446,25 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
     }
 }
 
+#if ORDERED
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightBuffer next[rightEach * rightPieces])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < rightEach * rightPieces; i++)
+    {
+        const uint number = thread + i / rightPieces * NUM_THREADS;
+        const uint row = number / (rightAcross / 8);
+        const uint across = number % (rightAcross / 8) * 8 + i % rightPieces * RIGHT_VECTOR;
+        const uint2 place = RIGHT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (RightBuffer)0;
+        if ((rightEights % NUM_THREADS == 0 || number < rightEights) && place.x < matrixColumns && place.y < end)
+            next[i] = scratch[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+    }
+}
+#else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
 // follows; a branch around all of them would cost more.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightBuffer next[rightEach * rightPieces])
@@ -1381,6 +1482,7 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end, out 
             next[i] = bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
     }
 }
+#endif
 
 void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
 {
@@ -1500,6 +1602,10 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
@@ -1600,7 +1706,11 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         const uint2 place = LeftPlace(number) + uint2(first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
+#if ORDERED
+            next[i] = asfloat(scratch[(base + place.x * step + place.y * leftDepthStep) / 4]);
+#else
             next[i] = (LeftVector)aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+#endif
     }
 }
 
@@ -1657,7 +1767,11 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end, out 
         const uint2 place = RightPlace(number) + uint2(first, product);
         next[i] = (RightVector)0;
         if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
+#if ORDERED
+            next[i] = asfloat(scratch[(base + place.x * step + place.y * rightDepthStep) / 4]);
+#else
             next[i] = (RightVector)bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+#endif
     }
 }
 
@@ -1706,8 +1820,13 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     for (i = 0; i < THREAD_ROWS; i++)
     {
         const uint y = top + i / 4 * 16 + i % 4;
+        const uint place = PartOf(part, number, y, x);
         if (y < matrixRows)
-            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
+#if ORDERED
+            scratch[place / 4][place % 4] = asuint(totals[i][0]);
+#else
+            scratch[place] = asuint(totals[i][0]);
+#endif
     }
 #else
     // One column at a time, which takes few registers.
@@ -1762,6 +1881,10 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint wave = thread / 32, lane = thread % 32;
     const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
@@ -1940,6 +2063,10 @@ void ContractRows(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint lane = thread / laneDistance % LANES;
     const uint beside = RIGHT_ALONG ? thread / LANES : thread % WIDTH;
@@ -1957,12 +2084,18 @@ void ContractRows(uint item, uint thread)
     // What is beyond the last column is not stored, and may be anything; beyond the last product both factors are 0.
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
     const uint first = begin + lane * threadStep;
+#if READS_AHEAD
     Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
+#endif
     [loop]
     for (uint product = first; product < end; product += LANES * threadStep)
     {
-        const Step step = next;  // the next products are read while these are used
+#if READS_AHEAD
+        const Step step = next;
         next = StepAt(leftBase, rowStep, rightBase, column, columnStep, product + LANES * threadStep, end);
+#else
+        const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
+#endif
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
@@ -2054,6 +2187,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #elif PASS == 4
     ContractRows(group.y * groupColumns + group.x, thread);
+#elif PASS == 5
+    PutInOrder((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

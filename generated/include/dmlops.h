@@ -24525,6 +24525,13 @@ DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Side* left);
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t at_once);
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once);
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24537,6 +24544,8 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
     told, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
+    count);
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -24565,6 +24574,8 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning
     axis, int64_t lines, int64_t depth);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -27340,6 +27351,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     is_there = is_there && !dmlops_plan_is_read(planning, &factors.right_less, row_axis);
     int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
     int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
+    int is_shallow = dmlops_plan_is_small(planning, rows, columns, factors.depth, count);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
@@ -27359,8 +27372,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     made_6.columns = columns;
     made_6.run = (output.strides.items[dmlops_item(planning, column_axis, output.strides.count)] == 1) ? columns : 1;
     made_6.depth = factors.depth;
-    made_6.tile_depth = 16;
-    made_6.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
+    made_6.tile_depth = is_shallow ? 32 : 16;
+    made_6.count = count;
     made_6.left = made_4;
     made_6.right = made_5;
     return made_6;
@@ -27524,6 +27537,81 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planni
     return made_1;
 }
 
+/* Whether both factors are put in order first where no window is: where one of them has no whole vectors, and each
+   element is read often. */
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
+        found->depth), found->count);
+    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
+            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
+        is_own = is_own && ((size <= 1) || !is_shared);
+    }
+    return is_own && has_gaps && (products >= 134217728);
+}
+
+/* The same with both factors in order, of which `at_once` elements take 16 bytes. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t at_once) {
+    dmlops_plan_Side left = dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once);
+    dmlops_plan_Side right = dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns,
+        at_once);
+    dmlops_plan_Matrices made_1;
+    made_1.is_worth = found->is_worth;
+    made_1.sizes = found->sizes;
+    made_1.row_axis = found->row_axis;
+    made_1.column_axis = found->column_axis;
+    made_1.rows = found->rows;
+    made_1.columns = found->columns;
+    made_1.run = found->run;
+    made_1.depth = found->depth;
+    made_1.tile_depth = found->tile_depth;
+    made_1.count = found->count;
+    made_1.left = left;
+    made_1.right = right;
+    return made_1;
+}
+
+/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
+   one after the other. */
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, at_once),
+        at_once);
+    int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        int64_t stride = matrix;
+        for (int64_t later = 0; later < found->sizes.count; ++later) {
+            const int64_t size = found->sizes.items[later];
+            stride = ((later > d) && (size > 1)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        if (d == axis) {
+            stride = side->is_along ? pitch : 1;
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
+    }
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = side->is_along ? 1 : pitch;
+    made_1.matrix = matrix;
+    made_1.is_along = side->is_along;
+    made_1.vector = at_once;
+    return made_1;
+}
+
+/* The words of both factors in order. */
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once) {
+    return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
+        made->right.matrix), made->count), 4), at_once);
+}
+
 /* Whether places of the window are outside of the tensor. */
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
@@ -27684,6 +27772,14 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* plan
     return words;
 }
 
+/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
+    count) {
+    int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, rows, 32),
+        dmlops_plan_ceil_div(planning, columns, 32)), count);
+    return (rows > 32) && (depth <= 256) && (tiles < 128);
+}
+
 /* The tile that suits the matrices: as large as leaves enough of them. */
 DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     if (found->rows <= 32) {
@@ -27698,29 +27794,37 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
             dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
         int is_tail = (tiles > 396) && (tiles < 528);
-        int is_small = (tiles <= 32) || is_tail;
+        int is_few = (tiles <= 32) || is_tail;
         dmlops_plan_Tile made_2;
-        made_2.rows = is_small ? 32 : 64;
+        made_2.rows = is_few ? 32 : 64;
         made_2.columns = 128;
-        made_2.threadRows = is_small ? 4 : 8;
+        made_2.threadRows = is_few ? 4 : 8;
         made_2.threadColumns = 8;
         return made_2;
     }
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
-        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+    if (dmlops_plan_is_small(planning, found->rows, found->columns, found->depth, found->count)) {
         dmlops_plan_Tile made_3;
-        made_3.rows = 128;
-        made_3.columns = 128;
-        made_3.threadRows = 8;
-        made_3.threadColumns = 8;
+        made_3.rows = 32;
+        made_3.columns = 32;
+        made_3.threadRows = 4;
+        made_3.threadColumns = 4;
         return made_3;
     }
-    dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.threadRows = 8;
-    made_4.threadColumns = 4;
-    return made_4;
+    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
+        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+        dmlops_plan_Tile made_4;
+        made_4.rows = 128;
+        made_4.columns = 128;
+        made_4.threadRows = 8;
+        made_4.threadColumns = 8;
+        return made_4;
+    }
+    dmlops_plan_Tile made_5;
+    made_5.rows = 64;
+    made_5.columns = 64;
+    made_5.threadRows = 8;
+    made_5.threadColumns = 4;
+    return made_5;
 }
 
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
@@ -27733,11 +27837,12 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     if (found->column_axis == -1) {
         wanted = dmlops_divide(528, groups);
     } else {
-        if (dmlops_multiply(2, groups) < 512) {
+        if ((dmlops_multiply(2, groups) < 512) && (tile.columns > 32)) {
             wanted = dmlops_plan_ceil_div(planning, 512, groups);
         }
     }
-    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 1);
+    int64_t least = (found->column_axis == -1) ? 128 : 256;
+    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), found->tile_depth), 1), found->tile_depth);
     parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
@@ -27789,46 +27894,62 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
         split.parts), 4), 4) : 0;
     int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
-    int64_t left_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
-        dmlops_plan_row_pitch(planning, found)), found->count) : 0;
-    int64_t words = dmlops_max(dmlops_add(part_words, left_words), dmlops_plan_times(planning, whole, split.parts));
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int is_copied = (found->column_axis != -1) && (left.bits == 32) && (right.bits == 32);
+    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
+        found->right.vector) <= 2);
+    dmlops_plan_Matrices factors = *found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 4);
+        factors = made_1;
+    }
+    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
+    if (is_ordered) {
+        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
+            dmlops_plan_row_pitch(planning, found)), found->count);
+    }
+    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
     dmlops_plan_define_matrices(planning, told, shader, found);
     dmlops_plan_define_shares(planning, found, &share);
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
-        left_words)), 16), 0);
-    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
+        ordered_words)), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         shader->contracted.left, told->tensors.count)]) : 0;
     dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Matrices factors = *found;
-    if (is_ordered) {
+    if (is_ordered || is_copied) {
+        int64_t items = is_ordered ? ordered_words : dmlops_divide(ordered_words, 4);
         dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
-            dmlops_add(number, 3), left_words);
+            dmlops_add(number, 3), items);
+    }
+    if (is_ordered) {
         int64_t pitch = dmlops_plan_row_pitch(planning, found);
         dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
-        dmlops_plan_Side made_4;
-        made_4.steps = steps;
-        made_4.depth = pitch;
-        made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
-        made_4.is_along = 0;
-        made_4.vector = 4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, found, &made_4);
-        factors = made_5;
+        dmlops_plan_Side made_5;
+        made_5.steps = steps;
+        made_5.depth = pitch;
+        made_5.matrix = dmlops_plan_times(planning, found->depth, pitch);
+        made_5.is_along = 0;
+        made_5.vector = 4;
+        dmlops_plan_Matrices made_6 = dmlops_plan_with_left(planning, found, &made_5);
+        factors = made_6;
         first = part_words;
     }
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
@@ -27864,7 +27985,6 @@ DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Share* share) {
     dmlops_plan_Tile tile = share->tile;
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", found->right.vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
@@ -27892,7 +28012,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     int is_tiled_pass = number == contracted.number;
     int is_windowed = found->column_axis == -1;
-    int is_ordered = is_windowed && !found->left.is_along;
+    int is_first = number == dmlops_add(contracted.number, 3);
+    int is_ordered = found->left.matrix > 0;
+    if (is_windowed) {
+        is_ordered = !found->left.is_along;
+    }
     int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
     int stores_all = is_tiled_pass && (split.parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
@@ -27900,8 +28024,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
     dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
-    if (is_tiled_pass && is_windowed) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", is_first ? 1 : found->right.vector);
+    if (is_tiled_pass || (is_first && !is_windowed)) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_first));
     }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
@@ -28046,6 +28171,18 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     return made_3;
 }
 
+/* How the right factor is read. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if (found->column_axis == -1) {
+        dmlops_plan_Halves made_1 = dmlops_plan_pixels_of(planning, told, shader);
+        return made_1;
+    }
+    dmlops_plan_Halves made_2 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+        found->depth);
+    return made_2;
+}
+
 /* The tile that suits the matrices: as large as leaves enough of them. */
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found) {
@@ -28080,43 +28217,54 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* pl
         return made_3;
     }
     if (found->rows <= 32) {
+        int is_wide = dmlops_multiply(dmlops_plan_tiles_of(planning, found, 32, 128), 8) >= 256;
         dmlops_plan_UnitTile made_4;
         made_4.rows = 32;
-        made_4.columns = 64;
+        made_4.columns = is_wide ? 128 : 64;
         made_4.depth = 64;
         made_4.wave_rows = 32;
         made_4.wave_columns = 16;
         made_4.ahead = 2;
         return made_4;
     }
-    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
+    if ((found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128)) {
         dmlops_plan_UnitTile made_5;
-        made_5.rows = 64;
-        made_5.columns = 128;
+        made_5.rows = 32;
+        made_5.columns = 32;
         made_5.depth = 64;
-        made_5.wave_rows = 32;
-        made_5.wave_columns = 32;
-        made_5.ahead = 2;
+        made_5.wave_rows = 16;
+        made_5.wave_columns = 16;
+        made_5.ahead = (found->depth <= 64) ? 1 : 2;
         return made_5;
     }
-    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
         dmlops_plan_UnitTile made_6;
-        made_6.rows = 128;
+        made_6.rows = 64;
         made_6.columns = 128;
-        made_6.depth = 32;
-        made_6.wave_rows = 64;
+        made_6.depth = 64;
+        made_6.wave_rows = 32;
         made_6.wave_columns = 32;
-        made_6.ahead = 1;
+        made_6.ahead = 2;
         return made_6;
     }
-    dmlops_plan_UnitTile made_7;
-    made_7.rows = 128;
-    made_7.columns = 256;
-    made_7.depth = 32;
-    made_7.wave_rows = 32;
-    made_7.wave_columns = 64;
-    made_7.ahead = 1;
-    return made_7;
+    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+        dmlops_plan_UnitTile made_7;
+        made_7.rows = 128;
+        made_7.columns = 128;
+        made_7.depth = 32;
+        made_7.wave_rows = 64;
+        made_7.wave_columns = 32;
+        made_7.ahead = 1;
+        return made_7;
+    }
+    dmlops_plan_UnitTile made_8;
+    made_8.rows = 128;
+    made_8.columns = 256;
+    made_8.depth = 32;
+    made_8.wave_rows = 32;
+    made_8.wave_columns = 64;
+    made_8.ahead = 1;
+    return made_8;
 }
 
 /* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
@@ -28142,7 +28290,7 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
     int is_slow = (found->column_axis == -1) || (found->rows <= 32);
     int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
     int64_t parts = 1;
-    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough) && (tile->columns > 32)) {
         int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
             groups);
         parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
@@ -28192,24 +28340,34 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
     int is_windowed = found->column_axis == -1;
     dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
+    dmlops_plan_Halves right = dmlops_plan_right_of(planning, told, shader, found);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
         dmlops_plan_is_divided(planning, &window));
+    int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, found, dmlops_min(left.vector, right.vector) ==
+        1);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : 0);
+    dmlops_plan_Matrices factors = *found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 8);
+        factors = made_1;
+    }
+    int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
+    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_plan_in_order(planning, found) : dmlops_multiply(4,
+        copied_items));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
     dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
     if (is_windowed) {
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
@@ -28223,37 +28381,44 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
     dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         contracted.left, told->tensors.count)]) : 0;
     dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Matrices factors = *found;
+    if (is_copied) {
+        dmlops_out_define(planning, "", "ORDERED", 1);
+        dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left.is_along);
+        dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right.is_along);
+        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+            3), copied_items);
+        dmlops_plan_Halves made_5;
+        made_5.is_along = left.is_along;
+        made_5.vector = 8;
+        left = made_5;
+        dmlops_plan_Halves made_6;
+        made_6.is_along = right.is_along;
+        made_6.vector = 8;
+        right = made_6;
+    }
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
             2), dmlops_plan_in_order(planning, found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_4;
-        made_4.is_along = 1;
-        made_4.vector = 8;
-        left = made_4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_ordered(planning, found, &output);
-        factors = made_5;
+        dmlops_plan_Halves made_7;
+        made_7.is_along = 1;
+        made_7.vector = 8;
+        left = made_7;
+        dmlops_plan_Matrices made_8 = dmlops_plan_ordered(planning, found, &output);
+        factors = made_8;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    dmlops_plan_define_tile(planning, &tile, &left, &right);
+    dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_copied));
     if (is_windowed) {
-        dmlops_plan_Halves made_6 = dmlops_plan_pixels_of(planning, told, shader);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_6);
-    } else {
-        dmlops_plan_Halves made_7 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
-            found->depth);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
-    }
-    if (is_windowed) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
         dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
     }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
@@ -28264,7 +28429,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
         &split, &places, &known, &groups);
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered);
+    dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
     if (split.parts > 1) {
         dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
             1), whole);
@@ -29532,6 +29697,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", "LEFT_VECTOR", left.is_along ? dmlops_gcd(left.vector, share.step) : 1);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)matrices.right.is_along);
+    dmlops_out_define(planning, "", "READS_AHEAD", (int64_t)((vector == 8) && !matrices.right.is_along));
     dmlops_out_define(planning, "", "VECTORS", 4);
     dmlops_out_define(planning, "", "LANES", share.lanes);
     dmlops_out_define(planning, "", "WIDTH", share.width);
