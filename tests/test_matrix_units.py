@@ -242,9 +242,7 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
     check(device, CASES[name])
 
 
-@pytest.mark.parametrize(
-    "name", ["odd sizes", "in twos", "with gaps", "batch of odd ones", "in parts, odd depth"]
-)
+@pytest.mark.parametrize("name", ["odd sizes", "with gaps", "batch of odd ones", "in parts, odd depth"])
 def test_factors_in_order_give_them_too(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
