@@ -14,7 +14,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import matrix_units
+from dmlops.gpu.plans import contraction, matrix_units
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.matrix_units import UnitTile
 from gpu_device import device, run_in_guard_zones
@@ -45,6 +45,8 @@ PRODUCTS = {
     "both turned": product(half(2, 40, 72), half(2, 136, 40), None, "TT"),
     "odd sizes": product(half(33, 39), half(39, 131), half(33, 131)),
     "in twos": product(half(34, 38), half(130, 34), None, "TT"),
+    "batch of odd ones": product(half(2, 3, 33, 39), half(2, 3, 131, 39), half(2, 3, 33, 131), "NT"),
+    "in parts, odd depth": product(half(21, 1031), half(1031, 72), None),
     "in fours": product(half(36, 44), half(44, 132), None),
     "with gaps": product(
         half(18, 29, strides=(61, 2)), half(30, 29, strides=(42, 1)), half(18, 30, strides=(0, 1)), "NT"
@@ -158,7 +160,10 @@ def test_which_tiles_are_taken() -> None:
     assert tile(4096, 4096, 4096) == (128, 256)
     assert tile(4096, 64, 4096) == (128, 128)
     assert tile(1024, 1024, 1024) == (64, 128)
-    assert tile(32, 4096, 4096) == (32, 64)
+    assert tile(32, 4096, 4096) == (32, 128)
+    assert tile(32, 4096, 768) == (32, 64)
+    assert tile(256, 256, 256) == (32, 32)
+    assert tile(256, 1024, 256) == (64, 128)
 
 
 def test_tiles_and_parts_of_windows() -> None:
@@ -252,6 +257,20 @@ def check(device: Any, desc: Any, **special: float) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
     check(device, CASES[name])
+
+
+@pytest.mark.parametrize("name", ["odd sizes", "with gaps", "batch of odd ones", "in parts, odd depth"])
+def test_factors_in_order_give_them_too(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(contraction, "TILE_COPIED", 1)
+    monkeypatch.setattr(contraction, "TILE_COPIED_LINES", 1)
+    desc = PRODUCTS[name]
+    first, second, *_ = gpu.planned(desc, UNITS).dispatches
+    assert (first.defines["PASS"], second.defines["ORDERED"], second.waits) == (5, 1, True)
+    for one in (first, second):
+        validate(compiler.compile(shader("GEMM"), one.defines, "spirv", ["-WX"]), tmp_path, name)
+    check(device, desc)
 
 
 @pytest.mark.parametrize("tile", TILES)

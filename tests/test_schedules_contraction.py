@@ -353,7 +353,7 @@ def test_phases_that_meet_nothing_are_few() -> None:
     assert passes(spread(data, weights, Strides=4, **small)) == [5, 2]
     assert passes(spread(data, weights, Strides=5, **small)) == [0]
     alone = of("FLOAT32", 1, 256, 1, 1), of("FLOAT32", 256, 64, 3, 3)
-    assert passes(spread(*alone, Strides=3, **small)) == [5, 2]
+    assert passes(spread(*alone, Strides=3, **small)) == [5, 2, 3]
     assert passes(spread(*alone, Strides=4, **small)) == [0]
 
 
@@ -476,6 +476,40 @@ def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.
         check(device, WINDOWS[name], FilterTensor=np.inf)
 
 
+UNALIGNED = {
+    "both": product(of("FLOAT32", 2, 37, 41), of("FLOAT32", 2, 41, 131), of("FLOAT32", 2, 37, 131)),
+    "the left one, turned": product(of("FLOAT32", 41, 37), of("FLOAT32", 41, 132), None, "TN"),
+    "the right one, turned": product(of("FLOAT32", 36, 41), of("FLOAT32", 70, 41), None, "NT"),
+    "gaps": product(
+        of("FLOAT32", 3, 2, 33, 7, strides=(2000, 900, 3, 101)), of("FLOAT32", 3, 2, 7, 65), None
+    ),
+    "in parts": product(of("FLOAT32", 19, 1031), of("FLOAT32", 1031, 35), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNALIGNED)
+def test_factors_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "TILE_COPIED", 1)
+    monkeypatch.setattr(contraction, "TILE_COPIED_LINES", 1)
+    assert passes(UNALIGNED[name])[:2] == [5, 2]
+    check(device, UNALIGNED[name])
+    if name != "in parts":
+        check(device, UNALIGNED[name], ATensor=np.inf)
+
+
+def test_factors_are_put_in_order_where_that_pays() -> None:
+    def is_copied(rows: int, depth: int, columns: int, strides: tuple[int, ...] | None = None) -> bool:
+        left = of("FLOAT32", 2, rows, depth)
+        return 5 in passes(product(left, of("FLOAT32", 2, depth, columns, strides=strides), None))
+
+    assert is_copied(1001, 999, 1003)
+    assert is_copied(1000, 999, 1000)
+    assert not is_copied(1000, 1000, 1004), "vectors as they are"
+    assert not is_copied(301, 299, 303), "little to do"
+    assert not is_copied(128, 4096, 4099), "elements that are read a few times"
+    assert not is_copied(1001, 999, 1003, (0, 1003, 1)), "one matrix for all"
+
+
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
     for name in ("whole places", "few channels, mirrored"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
@@ -485,6 +519,9 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
 
 def test_larger_tiles_do_so_too(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc = product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140))
+    assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 32
+    check(device, desc)
+    monkeypatch.setattr(contraction, "TILE_SMALL", 0)
     assert gpu.planned(desc).dispatches[0].defines["TILE_ROWS"] == 64
     check(device, desc)
     monkeypatch.setattr(contraction, "TILE_MANY", 1)
