@@ -22890,6 +22890,7 @@ typedef struct dmlops_plan_SeparablePass {
     int64_t tensor;
     int64_t output;
     int is_sum;
+    int leaves_out;
 } dmlops_plan_SeparablePass;
 
 typedef struct dmlops_plan_Kept_list {
@@ -23831,8 +23832,7 @@ typedef struct dmlops_plan_SeparableParams {
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
-    int64_t tilesAcross;
-    int64_t tilesDown;
+    dmlops_plan_Dimension_10 tiles;
     int64_t planeCount;
     int64_t groupColumns;
     dmlops_plan_int_64 scalars;
@@ -23841,10 +23841,14 @@ typedef struct dmlops_plan_SeparableParams {
 typedef struct dmlops_plan_SeparableTile {
     int64_t threads;
     int64_t across;
+    int64_t columns;
     int64_t rows;
     int64_t planes;
     int64_t at_once;
     int64_t taps;
+    int64_t rows_ahead;
+    int64_t taps_ahead;
+    int64_t span;
 } dmlops_plan_SeparableTile;
 
 typedef struct dmlops_plan_Extent {
@@ -24262,8 +24266,11 @@ DMLOPS_CALLED void dmlops_put_SeparableParams(
     dmlops_put_words(planning, record->lists.items, record->lists.count);
     dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_word(planning, record->tilesAcross);
-    dmlops_put_word(planning, record->tilesDown);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_word(planning, record->planeCount);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
@@ -24695,6 +24702,12 @@ DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dm
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
 DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, const dmlops_plan_Tensor* tensor, int64_t taps);
 DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
     dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -30490,7 +30503,7 @@ DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dm
         const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
         ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
     }
-    return dmlops_plan_power_above(planning, dmlops_add(dmlops_multiply(2, ratio), 2), 64);
+    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
 }
 
 /* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
@@ -30518,10 +30531,76 @@ DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning
     return made_1;
 }
 
+/* The taps along an axis for which there is room, in tables of so many entries. */
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
+        dmlops_add(dmlops_multiply(one->leaves_out ? 2 : 1, taps), 3)) > 7168))) {
+        taps = dmlops_divide(taps, 2);
+    }
+    return taps;
+}
+
+/* A tile of few elements: one for each thread, with many taps under way. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, int64_t taps) {
+    int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
+    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
+    int64_t ahead = dmlops_min(taps, 4);
+    dmlops_plan_SeparableTile made_1;
+    made_1.threads = dmlops_multiply(across, rows);
+    made_1.across = across;
+    made_1.columns = 1;
+    made_1.rows = rows;
+    made_1.planes = 1;
+    made_1.at_once = 1;
+    made_1.taps = taps;
+    made_1.rows_ahead = ahead;
+    made_1.taps_ahead = ahead;
+    made_1.span = 0;
+    return made_1;
+}
+
+/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
+   are. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, const dmlops_plan_Tensor* tensor, int64_t taps) {
+    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
+        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
+    columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
+    int64_t span = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(columns,
+        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), extent->columns), taps);
+    int64_t rows = dmlops_min(extent->rows, 4);
+    dmlops_plan_SeparableTile made_1;
+    made_1.threads = 256;
+    made_1.across = columns;
+    made_1.columns = 1;
+    made_1.rows = rows;
+    made_1.planes = 1;
+    made_1.at_once = 1;
+    made_1.taps = taps;
+    made_1.rows_ahead = 4;
+    made_1.taps_ahead = 1;
+    made_1.span = span;
+    return made_1;
+}
+
 /* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
 DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
     dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
+    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
+    if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
+        dmlops_plan_SeparableTile made_1 = dmlops_plan_few_tile(planning, &extent, taps);
+        return made_1;
+    }
+    int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
+        extent.columns);
+    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, 128, taps) == taps);
+    if (one->is_sum && output->is_float && is_smaller) {
+        dmlops_plan_SeparableTile made_2 = dmlops_plan_spanning_tile(planning, &extent, tensor, taps);
+        return made_2;
+    }
     int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
     int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
     int64_t threads = dmlops_multiply(across, rows);
@@ -30544,21 +30623,20 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planni
         1056))) {
         rows = dmlops_multiply(2, rows);
     }
-    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    int64_t entries = dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
-        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 2)) >
-        7168))) {
-        taps = dmlops_divide(taps, 2);
-    }
-    dmlops_plan_SeparableTile made_1;
-    made_1.threads = threads;
-    made_1.across = across;
-    made_1.rows = rows;
-    made_1.planes = planes;
-    made_1.at_once = at_once;
-    made_1.taps = taps;
-    return made_1;
+    taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
+        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
+    dmlops_plan_SeparableTile made_3;
+    made_3.threads = threads;
+    made_3.across = across;
+    made_3.columns = 4;
+    made_3.rows = rows;
+    made_3.planes = planes;
+    made_3.at_once = at_once;
+    made_3.taps = taps;
+    made_3.rows_ahead = 1;
+    made_3.taps_ahead = 1;
+    made_3.span = 0;
+    return made_3;
 }
 
 /* The pass that applies, by its place, or NONE. */
@@ -30611,7 +30689,7 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
     dmlops_plan_Extent extent = made_4;
     dmlops_plan_SeparableTile tile = made_5;
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, tile.across));
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
         dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
@@ -30621,12 +30699,16 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
     dmlops_out_define(planning, "", "RANK", output.sizes.count);
     dmlops_out_define(planning, "", "ACROSS", tile.across);
+    dmlops_out_define(planning, "", "COLUMNS", tile.columns);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
     dmlops_out_define(planning, "", "PLANES", tile.at_once);
     dmlops_out_define(planning, "", "TAPS", tile.taps);
-    int is_apart = one.is_sum && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning, -1,
-        tensor.sizes.count)] > output.sizes.items[dmlops_item(planning, -1, output.sizes.count)]);
+    dmlops_out_define(planning, "", "ROWS_AHEAD", tile.rows_ahead);
+    dmlops_out_define(planning, "", "TAPS_AHEAD", tile.taps_ahead);
+    dmlops_out_define(planning, "", "SPAN", tile.span);
+    int is_apart = one.is_sum && (tile.columns > 1) && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning,
+        -1, tensor.sizes.count)] > extent.columns);
     dmlops_plan_int_64 others;
     others.count = 0;
     for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
@@ -30637,7 +30719,7 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
         output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
     dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", is_apart ? 1 : vector);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (is_apart || (tile.columns == 1)) ? 1 : vector);
     dmlops_plan_Loop_16 made_7;
     made_7.count = 0;
     for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
@@ -30650,13 +30732,27 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
     }
     dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+    dmlops_plan_Loop_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_int_16 made_13;
+    made_13.count = 0;
+    dmlops_plan_Loop made_14;
+    made_14.size = down;
+    made_14.strides = made_13;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = across;
+    made_16.strides = made_15;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
+    dmlops_plan_Dimension_10 made_17 = dmlops_plan_dimensions(planning, &made_12);
     dmlops_plan_SeparableParams params;
     params.sizes = made_11;
     params.lists = known.lists;
     params.activations = known.activations;
     params.elements = told->elements;
-    params.tilesAcross = across;
-    params.tilesDown = down;
+    params.tiles = made_17;
     params.planeCount = extent.planes;
     params.groupColumns = grid_.columns;
     params.scalars = known.scalars;
@@ -32944,7 +33040,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
 static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
@@ -34048,7 +34144,7 @@ static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
@@ -34668,7 +34764,7 @@ static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
@@ -35492,7 +35588,7 @@ static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
+static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
@@ -36532,7 +36628,7 @@ static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
@@ -36592,7 +36688,7 @@ static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
+static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
@@ -39958,7 +40054,7 @@ static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}, {4, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 1, 0}, {4, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},

@@ -116,13 +116,14 @@ class RowsPass(NamedTuple):
 
 
 class SeparablePass(NamedTuple):
-    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`.
-    Tensor and output are tensors by number."""
+    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`,
+    but for some of their boxes if it `leaves_out` any. Tensor and output are tensors by number."""
 
     number: int
     tensor: int
     output: int
     is_sum: bool
+    leaves_out: bool
 
 
 class DefinitionShader(NamedTuple):

@@ -186,6 +186,16 @@ SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
 "groups that leave none of it idle at the end; with more, each has more planes and rows"
 SEPARABLE_TABLE = 7168  # not measured
 "words of tables in group memory, at most"
+SEPARABLE_FEW = 65536  # not measured
+"elements that are few: a thread has one"
+SEPARABLE_SMALLER = 3  # not measured
+"how many times as wide a tensor is as the output where rows are added up before columns"
+SEPARABLE_COLUMNS = 64  # not measured
+"columns of the output that a group has then, at most"
+SEPARABLE_ROWS = 4  # not measured
+"rows of it"
+SEPARABLE_SPAN = 512  # not measured
+"columns of the tensor that it reads, at most, but for those of one more element"
 
 THIN_LEAST_THREADS = 256  # not measured
 "threads in a group that multiplies few rows, at least"
