@@ -253,6 +253,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -496,8 +501,13 @@ float Divide(float a, float b)
     if (aBits == 0 || bBits == 0x7f800000u)
         return FromBits(sign);
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
+    // By a power of 2, as most scales are, the significand stays as it is.
+    const bool areNormal = aBits >= 0x00800000u && bBits >= 0x00800000u && exponent + 127 > 0 && exponent + 127 < 255;
+    if ((bBits & 0x007fffffu) == 0 && areNormal)
+        return FromBits(sign | (uint)(exponent + 127) << 23 | (aBits & 0x007fffffu));
+
+    // The significands as integers of 24 bits, a's doubled where it is below b's.
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -978,6 +988,7 @@ uint StrideAlong(int d)
 
 #if PASS == 2
 static const uint TOTALS = 1;
+static const uint TERMS = 1;  // those that are not of weights alone
 static const uint ROOM = TAPS;  // of tables
 static const uint OUTSIDE = 0xffffffffu;  // in place of a number of taps some of which are beyond the tensor
 groupshared uint tapsCount[ENTRIES];  // more than ROOM where tables do not have them
@@ -1049,11 +1060,25 @@ void Tabulate(Tile tile, uint thread)
     GroupMemoryBarrierWithGroupSync();
 }
 
+// A tap of a sum
 void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
 {
     const INPUT_VALUE element = (INPUT_VALUE)stored;
     const precise float total0 = totals[0] + weight * Convert(element, (REAL_VALUE)0);
     totals[0] = total0;
+}
+
+// The same where rows are added up before columns, but for weights alone
+void AddTerms(inout float sums[TERMS], float weight, INPUT_VALUE stored)
+{
+    const INPUT_VALUE element = (INPUT_VALUE)stored;
+    sums[0] += weight * Convert(element, (REAL_VALUE)0);
+}
+
+// The totals, from those sums and from all weights
+void Total(float sums[TERMS], float weights, out float totals[TOTALS])
+{
+    totals[0] = sums[0];
 }
 
 OUTPUT_VALUE Made(float totals[TOTALS])
@@ -1068,20 +1093,11 @@ precise float PlaceOfResult(int d, int i)
     return ((Chosen5(d, i)) - ((uint)d < INPUT_PIXEL_OFFSETS_LENGTH ? inputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
 }
 
-// The tables of a tile
-void Tabulate(Tile tile, uint thread)
+// Where the tap of index i along dimension d is
+uint TapAt(int d, int i)
 {
-    [loop]
-    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
-    {
-        int d, i;
-        if (IsEntry(tile, n, d, i))
-        {
-            const float placeOfResult = PlaceOfResult(d, i);
-            tapsFirst[n] = (uint)clamp(max(min(Convert(((isDecreasing != 0) ? Floor(placeOfResult) : Ceil(placeOfResult)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1)), (int)0), 0, inputSizes[d / 4][d % 4] - 1);
-        }
-    }
-    GroupMemoryBarrierWithGroupSync();
+    const float placeOfResult = PlaceOfResult(d, i);
+    return (uint)clamp(max(min(Convert(((isDecreasing != 0) ? Floor(placeOfResult) : Ceil(placeOfResult)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1)), (int)0), 0, inputSizes[d / 4][d % 4] - 1);
 }
 
 OUTPUT_VALUE Made(INPUT_VALUE stored)
@@ -1191,18 +1207,28 @@ void SumEachAlone(uint plane, uint row, uint column)
 }
 
 #if SPAN
-groupshared float added[TOTALS * TILE_ROWS * SPAN];
+static const uint ABREAST = 4;  // columns of the tensor of which a thread adds up rows
+static const uint APART = SPAN / ABREAST;  // from one of them to the next
+groupshared float added[TERMS * TILE_ROWS * SPAN];
+groupshared float rowWeights[TILE_ROWS];  // of all taps of a row's box, columns apart
 groupshared uint spanFirst;  // of the columns of the tensor that a tile reads
 groupshared uint spanLast;
 groupshared uint tapsMost;  // of an entry of the tables
 
-// What the rows of a box add up to in one column of the tensor
-void AddRows(uint plane, uint rowEntry, uint column, out float totals[TOTALS])
+// What the rows of a box add up to in some columns of the tensor, and their weights
+void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TERMS], out float rowWeight)
 {
-    uint t, a, longest = 0;
+    uint c, a, longest = 0;
+    uint columnPlaces[ABREAST];
+    rowWeight = 0;
     [unroll]
-    for (t = 0; t < TOTALS; t++)
-        totals[t] = 0;
+    for (c = 0; c < ABREAST; c++)
+    {
+        columnPlaces[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
+        [unroll]
+        for (uint k = 0; k < TERMS; k++)
+            sums[c][k] = 0;
+    }
 #if RANK > 1
     const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry], rowStep = StrideAlong(RANK - 2);
 #else
@@ -1216,12 +1242,11 @@ void AddRows(uint plane, uint rowEntry, uint column, out float totals[TOTALS])
         float weight;
         if (!OuterTap(plane, outer, place, weight))
             continue;
-        place += column * StrideAlong(RANK - 1);
         [loop]
         for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
         {
             uint bits[ROWS_AHEAD];
-            INPUT_VALUE loaded[ROWS_AHEAD];
+            INPUT_VALUE loaded[ROWS_AHEAD][ABREAST];
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
             {
@@ -1231,12 +1256,23 @@ void AddRows(uint plane, uint rowEntry, uint column, out float totals[TOTALS])
 #else
                 bits[a] = asuint(1.0f);
 #endif
-                loaded[a] = LoadInput(place + (rowFirst + tap) * rowStep);
+                const uint from = place + (rowFirst + tap) * rowStep;
+                [unroll]
+                for (c = 0; c < ABREAST; c++)
+                    loaded[a][c] = LoadInput(from + columnPlaces[c]);
             }
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
+            {
                 if (y + a < rowTaps)
-                    AddTap(totals, weight * asfloat(bits[a]), loaded[a]);
+                {
+                    const float tapWeight = weight * asfloat(bits[a]);
+                    rowWeight += tapWeight;
+                    [unroll]
+                    for (c = 0; c < ABREAST; c++)
+                        AddTerms(sums[c], tapWeight, loaded[a][c]);
+                }
+            }
         }
     }
 }
@@ -1254,7 +1290,7 @@ void WorkOutTile(uint group, uint thread)
         tapsMost = 0;
     }
     Tabulate(tile, thread);
-    uint n, t;
+    uint n, t, c;
     [loop]
     for (n = thread; n < ENTRIES; n += NUM_THREADS)
     {
@@ -1275,16 +1311,20 @@ void WorkOutTile(uint group, uint thread)
         if (isRoom)
         {
             [loop]
-            for (n = thread; n < TILE_ROWS * SPAN; n += NUM_THREADS)
+            for (n = thread; n < TILE_ROWS * APART; n += NUM_THREADS)
             {
-                const uint down = n / SPAN, column = spanFirst + n % SPAN;
-                if (column >= spanLast)
+                const uint down = n / APART, within = n % APART;
+                if (spanFirst + within >= spanLast)
                     continue;
-                float sums[TOTALS];
-                AddRows(plane, TILE_COLUMNS + down, column, sums);
+                float sums[ABREAST][TERMS], rowWeight;
+                AddRows(plane, TILE_COLUMNS + down, spanFirst + within, sums, rowWeight);
                 [unroll]
-                for (t = 0; t < TOTALS; t++)
-                    added[t * TILE_ROWS * SPAN + n] = sums[t];
+                for (c = 0; c < ABREAST; c++)
+                    [unroll]
+                    for (t = 0; t < TERMS; t++)
+                        added[(t * TILE_ROWS + down) * SPAN + within + c * APART] = sums[c][t];
+                if (within == 0)
+                    rowWeights[down] = rowWeight;
             }
         }
         GroupMemoryBarrierWithGroupSync();
@@ -1300,18 +1340,21 @@ void WorkOutTile(uint group, uint thread)
                 continue;
             }
             const uint taps = tapsCount[entry], begin = n / TILE_COLUMNS * SPAN + tapsFirst[entry] - spanFirst;
-            float totals[TOTALS];
+            float sums[TERMS], weights = 0;
             [unroll]
-            for (t = 0; t < TOTALS; t++)
-                totals[t] = 0;
+            for (t = 0; t < TERMS; t++)
+                sums[t] = 0;
             [loop]
             for (uint tap = 0; tap < taps; tap++)
             {
                 const uint bits = tapsWeights[tap * ENTRIES + entry];
+                weights += asfloat(bits);
                 [unroll]
-                for (t = 0; t < TOTALS; t++)
-                    totals[t] += asfloat(bits) * added[t * TILE_ROWS * SPAN + begin + tap];
+                for (t = 0; t < TERMS; t++)
+                    sums[t] += asfloat(bits) * added[t * TILE_ROWS * SPAN + begin + tap];
             }
+            float totals[TOTALS];
+            Total(sums, weights * rowWeights[n / TILE_COLUMNS], totals);
             const OUTPUT_VALUE values[COLUMNS] = { Made(totals) };
             StoreColumns(BeginOf(tile.plane + plane) + BeginOfRow(row), column, values);
         }
@@ -1446,6 +1489,42 @@ void WorkOutTile(uint group, uint thread)
 #endif
 
 #if PASS == 3
+#if COLUMNS == 1
+// A thread has one element, for which tables do not pay
+void WorkOutTile(uint group, uint thread)
+{
+    const Tile tile = TileOf(group);
+    const uint column = tile.column + thread % ACROSS, row = tile.row + thread / ACROSS;
+    if (tile.plane >= planeCount || !IsInside(row, column))
+        return;
+    uint place = TapAt(RANK - 1, (int)column) * StrideAlong(RANK - 1), rest = tile.plane;
+#if RANK > 1
+    place += TapAt(RANK - 2, (int)row) * StrideAlong(RANK - 2);
+#endif
+    [unroll]
+    for (int d = (int)OUTER - 1; d >= 0; d--)
+    {
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        place += TapAt(d, (int)(rest - above * sizes[d].size)) * StrideAlong(d);
+        rest = above;
+    }
+    const OUTPUT_VALUE values[COLUMNS] = { Made(LoadInput(place)) };
+    StoreColumns(BeginOf(tile.plane) + BeginOfRow(row), column, values);
+}
+#else
+// The tables of a tile
+void Tabulate(Tile tile, uint thread)
+{
+    [loop]
+    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
+    {
+        int d, i;
+        if (IsEntry(tile, n, d, i))
+            tapsFirst[n] = TapAt(d, i);
+    }
+    GroupMemoryBarrierWithGroupSync();
+}
+
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1495,6 +1574,7 @@ void WorkOutTile(uint group, uint thread)
         }
     }
 }
+#endif
 #endif
 #endif
 

@@ -248,6 +248,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -493,8 +498,13 @@ float Divide(float a, float b)
     if (aBits == 0 || bBits == 0x7f800000u)
         return FromBits(sign);
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
+    // By a power of 2, as most scales are, the significand stays as it is.
+    const bool areNormal = aBits >= 0x00800000u && bBits >= 0x00800000u && exponent + 127 > 0 && exponent + 127 < 255;
+    if ((bBits & 0x007fffffu) == 0 && areNormal)
+        return FromBits(sign | (uint)(exponent + 127) << 23 | (aBits & 0x007fffffu));
+
+    // The significands as integers of 24 bits, a's doubled where it is below b's.
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -1024,6 +1034,7 @@ uint StrideAlong(int d)
 
 #if PASS == 2
 static const uint TOTALS = 1;
+static const uint TERMS = 1;  // those that are not of weights alone
 static const uint ROOM = 2 * TAPS;  // of tables; boxes have taps before and behind all that take part
 static const uint LEFT_OUT = 0xffffffffu;  // in place of the weight of a tap that takes no part
 static const uint OUTSIDE = 0xffffffffu;  // in place of a number of taps some of which are beyond the tensor
@@ -1103,11 +1114,25 @@ void Tabulate(Tile tile, uint thread)
     GroupMemoryBarrierWithGroupSync();
 }
 
+// A tap of a sum
 void AddTap(inout float totals[TOTALS], float weight, INPUT_GRADIENT_VALUE stored)
 {
     const REAL_VALUE element = (REAL_VALUE)stored;
     const float total0 = totals[0] + weight * element;
     totals[0] = total0;
+}
+
+// The same where rows are added up before columns, but for weights alone
+void AddTerms(inout float sums[TERMS], float weight, INPUT_GRADIENT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    sums[0] += weight * element;
+}
+
+// The totals, from those sums and from all weights
+void Total(float sums[TERMS], float weights, out float totals[TOTALS])
+{
+    totals[0] = sums[0];
 }
 
 OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
@@ -1118,6 +1143,7 @@ OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
 #endif
 #if PASS == 3
 static const uint TOTALS = 1;
+static const uint TERMS = 1;  // those that are not of weights alone
 static const uint ROOM = 2 * TAPS;  // of tables; boxes have taps before and behind all that take part
 static const uint LEFT_OUT = 0xffffffffu;  // in place of the weight of a tap that takes no part
 static const uint OUTSIDE = 0xffffffffu;  // in place of a number of taps some of which are beyond the tensor
@@ -1197,11 +1223,25 @@ void Tabulate(Tile tile, uint thread)
     GroupMemoryBarrierWithGroupSync();
 }
 
+// A tap of a sum
 void AddTap(inout float totals[TOTALS], float weight, INPUT_GRADIENT_VALUE stored)
 {
     const REAL_VALUE element = (REAL_VALUE)stored;
     const float total0 = totals[0] + weight * element;
     totals[0] = total0;
+}
+
+// The same where rows are added up before columns, but for weights alone
+void AddTerms(inout float sums[TERMS], float weight, INPUT_GRADIENT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    sums[0] += weight * element;
+}
+
+// The totals, from those sums and from all weights
+void Total(float sums[TERMS], float weights, out float totals[TOTALS])
+{
+    totals[0] = sums[0];
 }
 
 OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
@@ -1312,18 +1352,28 @@ void SumEachAlone(uint plane, uint row, uint column)
 }
 
 #if SPAN
-groupshared float added[TOTALS * TILE_ROWS * SPAN];
+static const uint ABREAST = 4;  // columns of the tensor of which a thread adds up rows
+static const uint APART = SPAN / ABREAST;  // from one of them to the next
+groupshared float added[TERMS * TILE_ROWS * SPAN];
+groupshared float rowWeights[TILE_ROWS];  // of all taps of a row's box, columns apart
 groupshared uint spanFirst;  // of the columns of the tensor that a tile reads
 groupshared uint spanLast;
 groupshared uint tapsMost;  // of an entry of the tables
 
-// What the rows of a box add up to in one column of the tensor
-void AddRows(uint plane, uint rowEntry, uint column, out float totals[TOTALS])
+// What the rows of a box add up to in some columns of the tensor, and their weights
+void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TERMS], out float rowWeight)
 {
-    uint t, a, longest = 0;
+    uint c, a, longest = 0;
+    uint columnPlaces[ABREAST];
+    rowWeight = 0;
     [unroll]
-    for (t = 0; t < TOTALS; t++)
-        totals[t] = 0;
+    for (c = 0; c < ABREAST; c++)
+    {
+        columnPlaces[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
+        [unroll]
+        for (uint k = 0; k < TERMS; k++)
+            sums[c][k] = 0;
+    }
 #if RANK > 1
     const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry], rowStep = StrideAlong(RANK - 2);
 #else
@@ -1337,12 +1387,11 @@ void AddRows(uint plane, uint rowEntry, uint column, out float totals[TOTALS])
         float weight;
         if (!OuterTap(plane, outer, place, weight))
             continue;
-        place += column * StrideAlong(RANK - 1);
         [loop]
         for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
         {
             uint bits[ROWS_AHEAD];
-            INPUT_GRADIENT_VALUE loaded[ROWS_AHEAD];
+            INPUT_GRADIENT_VALUE loaded[ROWS_AHEAD][ABREAST];
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
             {
@@ -1352,12 +1401,23 @@ void AddRows(uint plane, uint rowEntry, uint column, out float totals[TOTALS])
 #else
                 bits[a] = asuint(1.0f);
 #endif
-                loaded[a] = LoadInputGradient(place + (rowFirst + tap) * rowStep);
+                const uint from = place + (rowFirst + tap) * rowStep;
+                [unroll]
+                for (c = 0; c < ABREAST; c++)
+                    loaded[a][c] = LoadInputGradient(from + columnPlaces[c]);
             }
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
+            {
                 if (y + a < rowTaps && bits[a] != LEFT_OUT)
-                    AddTap(totals, weight * asfloat(bits[a]), loaded[a]);
+                {
+                    const float tapWeight = weight * asfloat(bits[a]);
+                    rowWeight += tapWeight;
+                    [unroll]
+                    for (c = 0; c < ABREAST; c++)
+                        AddTerms(sums[c], tapWeight, loaded[a][c]);
+                }
+            }
         }
     }
 }
@@ -1375,7 +1435,7 @@ void WorkOutTile(uint group, uint thread)
         tapsMost = 0;
     }
     Tabulate(tile, thread);
-    uint n, t;
+    uint n, t, c;
     [loop]
     for (n = thread; n < ENTRIES; n += NUM_THREADS)
     {
@@ -1396,16 +1456,20 @@ void WorkOutTile(uint group, uint thread)
         if (isRoom)
         {
             [loop]
-            for (n = thread; n < TILE_ROWS * SPAN; n += NUM_THREADS)
+            for (n = thread; n < TILE_ROWS * APART; n += NUM_THREADS)
             {
-                const uint down = n / SPAN, column = spanFirst + n % SPAN;
-                if (column >= spanLast)
+                const uint down = n / APART, within = n % APART;
+                if (spanFirst + within >= spanLast)
                     continue;
-                float sums[TOTALS];
-                AddRows(plane, TILE_COLUMNS + down, column, sums);
+                float sums[ABREAST][TERMS], rowWeight;
+                AddRows(plane, TILE_COLUMNS + down, spanFirst + within, sums, rowWeight);
                 [unroll]
-                for (t = 0; t < TOTALS; t++)
-                    added[t * TILE_ROWS * SPAN + n] = sums[t];
+                for (c = 0; c < ABREAST; c++)
+                    [unroll]
+                    for (t = 0; t < TERMS; t++)
+                        added[(t * TILE_ROWS + down) * SPAN + within + c * APART] = sums[c][t];
+                if (within == 0)
+                    rowWeights[down] = rowWeight;
             }
         }
         GroupMemoryBarrierWithGroupSync();
@@ -1421,20 +1485,23 @@ void WorkOutTile(uint group, uint thread)
                 continue;
             }
             const uint taps = tapsCount[entry], begin = n / TILE_COLUMNS * SPAN + tapsFirst[entry] - spanFirst;
-            float totals[TOTALS];
+            float sums[TERMS], weights = 0;
             [unroll]
-            for (t = 0; t < TOTALS; t++)
-                totals[t] = 0;
+            for (t = 0; t < TERMS; t++)
+                sums[t] = 0;
             [loop]
             for (uint tap = 0; tap < taps; tap++)
             {
                 const uint bits = tapsWeights[tap * ENTRIES + entry];
                 if (bits == LEFT_OUT)
                     continue;
+                weights += asfloat(bits);
                 [unroll]
-                for (t = 0; t < TOTALS; t++)
-                    totals[t] += asfloat(bits) * added[t * TILE_ROWS * SPAN + begin + tap];
+                for (t = 0; t < TERMS; t++)
+                    sums[t] += asfloat(bits) * added[t * TILE_ROWS * SPAN + begin + tap];
             }
+            float totals[TOTALS];
+            Total(sums, weights * rowWeights[n / TILE_COLUMNS], totals);
             const OUTPUT_GRADIENT_VALUE values[COLUMNS] = { Made(totals) };
             StoreColumns(BeginOf(tile.plane + plane) + BeginOfRow(row), column, values);
         }

@@ -30568,9 +30568,10 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_plannin
     int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
         tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
     columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
-    int64_t span = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(columns,
-        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), extent->columns), taps);
-    int64_t rows = dmlops_min(extent->rows, 4);
+    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
+        dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
+        extent->columns), taps), 4));
+    int64_t rows = dmlops_min(extent->rows, 8);
     dmlops_plan_SeparableTile made_1;
     made_1.threads = 256;
     made_1.across = columns;
@@ -30596,7 +30597,8 @@ DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planni
     }
     int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
         extent.columns);
-    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, 128, taps) == taps);
+    int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
+    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
     if (one->is_sum && output->is_float && is_smaller) {
         dmlops_plan_SeparableTile made_2 = dmlops_plan_spanning_tile(planning, &extent, tensor, taps);
         return made_2;

@@ -150,7 +150,7 @@ def spanning_tile(extent: Extent, tensor: Tensor, taps: int) -> SeparableTile:
     before columns are."""
     columns = min(SEPARABLE_COLUMNS, max(SEPARABLE_SPAN * extent.columns // tensor.sizes[-1], 1))
     columns = ceil_div(extent.columns, ceil_div(extent.columns, columns))
-    span = ceil_div(columns * tensor.sizes[-1], extent.columns) + taps
+    span = 4 * ceil_div(ceil_div(columns * tensor.sizes[-1], extent.columns) + taps, 4)
     rows = min(extent.rows, SEPARABLE_ROWS)
     return SeparableTile(SEPARABLE_THREADS, columns, 1, rows, 1, 1, taps, AHEAD, 1, span)
 
@@ -162,7 +162,8 @@ def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> Separa
     if element_count(output.sizes) <= SEPARABLE_FEW and output.bits >= 16:
         return few_tile(extent, taps)
     is_smaller = tensor.sizes[-1] >= SEPARABLE_SMALLER * extent.columns
-    is_smaller = is_smaller and taps_kept(one, 2 * SEPARABLE_COLUMNS, taps) == taps
+    entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(output.sizes)
+    is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # with as much room for sums
     if one.is_sum and output.is_float and is_smaller:
         return spanning_tile(extent, tensor, taps)
     across = threads_across(ceil_div(extent.columns, COLUMNS))

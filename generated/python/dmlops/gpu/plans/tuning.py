@@ -192,7 +192,7 @@ SEPARABLE_SMALLER = 3  # not measured
 "how many times as wide a tensor is as the output where rows are added up before columns"
 SEPARABLE_COLUMNS = 64  # not measured
 "columns of the output that a group has then, at most"
-SEPARABLE_ROWS = 4  # not measured
+SEPARABLE_ROWS = 8  # not measured
 "rows of it"
 SEPARABLE_SPAN = 512  # not measured
 "columns of the tensor that it reads, at most, but for those of one more element"
