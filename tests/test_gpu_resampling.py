@@ -13,7 +13,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import telling
-from dmlops.gpu.plans import separable
+from dmlops.gpu.plans import nearby, separable
 from dmlops.gpu.plans.definition import plan_definition
 from gpu_device import device, run_in_guard_zones
 
@@ -123,6 +123,9 @@ POOLINGS = {
     "average of three dimensions": gradient(
         "Average", of(F, 1, 2, 3, 3, 4), of(F, 1, 2, 5, 5, 7), 3, IncludePadding=True
     ),
+    "average of several tiles": gradient(
+        "Average", of(H, 1, 2, 36, 51), of(H, 1, 2, 71, 100), 3, IncludePadding=False
+    ),
     "windows apart": gradient(
         "Average", of(F, 1, 2, 3, 3), of(F, 1, 2, 9, 9), 2, Strides=4, IncludePadding=True
     ),
@@ -131,6 +134,8 @@ POOLINGS = {
         IncludePadding=False,
     ),
     "greatest": gradient("Max", of(F, 2, 3, 5, 6), of(F, 2, 3, 9, 11), 3),
+    "greatest of several tiles": gradient("Max", of(F, 1, 3, 40, 70), of(F, 1, 3, 40, 70), 3, Strides=1),
+    "greatest of three dimensions": gradient("Max", of(F, 1, 2, 3, 3, 4), of(F, 1, 2, 5, 5, 7), 3),
     "greatest, dilated": gradient("Max", of(F, 1, 2, 9, 10), of(F, 1, 2, 11, 12), 3, Strides=1, Dilations=2),
     "greatest, dilated more than moved": gradient(
         "Max", of(H, 1, 2, 5, 5), of(H, 1, 2, 14, 14), 3, Strides=2, Dilations=3
@@ -224,6 +229,28 @@ def test_rows_before_columns_give_the_same(
     monkeypatch.setattr(separable, "SEPARABLE_SPAN", 24)
     assert int(gpu.planned(CASES[name]).dispatches[0].defines["SPAN"]) > 0
     check(device, CASES[name], inputs_of(CASES[name], value))
+
+
+GRADIENTS = [name for name in CASES if name.startswith("gradient")]
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_poolings_have_the_bytes_of_the_definition(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether groups work out what their elements take, or a dispatch for all, or each thread for itself,
+    where windows lie in other places than their number suggests."""
+    inputs = inputs_of(CASES[name])
+    assert len(gpu.planned(CASES[name]).dispatches) == 1
+    (groups,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    with monkeypatch.context() as patch:
+        patch.setattr(nearby, "entries_needed", lambda *_: 1)
+        patch.setattr(nearby, "NEARBY_ROOM", 5)
+        (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    monkeypatch.setattr(nearby, "NEARBY_ROOM", 0)
+    assert len(gpu.planned(CASES[name]).dispatches) == 2
+    (defined,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    assert groups.tobytes() == alone.tobytes() == defined.tobytes()
 
 
 def test_c_plans_the_same(tmp_path: Path) -> None:

@@ -22893,6 +22893,12 @@ typedef struct dmlops_plan_SeparablePass {
     int leaves_out;
 } dmlops_plan_SeparablePass;
 
+typedef struct dmlops_plan_NearbyPass {
+    int64_t number;
+    int64_t output;
+    int64_t head;
+} dmlops_plan_NearbyPass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -22936,6 +22942,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
     dmlops_plan_SeparablePass_list separable;
+    dmlops_plan_NearbyPass nearby;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -23141,6 +23148,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 reduced;
     dmlops_plan_int_8 sums;
     dmlops_plan_Separable separable;
+    dmlops_plan_int_8 covering;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_Dimension_10 {
@@ -23617,6 +23625,52 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
 
+typedef struct dmlops_plan_SeparableParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Dimension_10 tiles;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SeparableParams;
+
+typedef struct dmlops_plan_SeparableTile {
+    int64_t threads;
+    int64_t across;
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+    int64_t at_once;
+    int64_t taps;
+    int64_t rows_ahead;
+    int64_t taps_ahead;
+    int64_t span;
+} dmlops_plan_SeparableTile;
+
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
+typedef struct dmlops_plan_NearbyParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Dimension_10 tiles;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_NearbyParams;
+
+typedef struct dmlops_plan_NearbyTile {
+    int64_t across;
+    int64_t rows;
+} dmlops_plan_NearbyTile;
+
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -23826,36 +23880,6 @@ typedef struct dmlops_plan_ScatterParams {
     dmlops_plan_Dimension_10 updatesDimensions;
     dmlops_plan_ScatterLookup_8 lookups;
 } dmlops_plan_ScatterParams;
-
-typedef struct dmlops_plan_SeparableParams {
-    dmlops_plan_Dimension_10 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_Dimension_10 tiles;
-    int64_t planeCount;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SeparableParams;
-
-typedef struct dmlops_plan_SeparableTile {
-    int64_t threads;
-    int64_t across;
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-    int64_t at_once;
-    int64_t taps;
-    int64_t rows_ahead;
-    int64_t taps_ahead;
-    int64_t span;
-} dmlops_plan_SeparableTile;
-
-typedef struct dmlops_plan_Extent {
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-} dmlops_plan_Extent;
 
 typedef struct dmlops_plan_TopK {
     dmlops_plan_Tensor input;
@@ -24136,6 +24160,46 @@ DMLOPS_CALLED void dmlops_put_GatherParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_SeparableParams(
+    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
+DMLOPS_CALLED void dmlops_put_NearbyParams(
+    dmlops_planning* planning, const dmlops_plan_NearbyParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
 DMLOPS_CALLED void dmlops_put_NonzeroParams(
     dmlops_planning* planning, const dmlops_plan_NonzeroParams* record) {
     dmlops_put_word(planning, record->count);
@@ -24254,26 +24318,6 @@ DMLOPS_CALLED void dmlops_put_ScatterParams(
         dmlops_put_ScatterLookup(planning, &record->lookups.items[i]);
         dmlops_put_padding(planning);
     }
-}
-
-DMLOPS_CALLED void dmlops_put_SeparableParams(
-    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    for (int64_t i = 0; i < record->tiles.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->tiles.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->planeCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_TopKParams(
@@ -24644,6 +24688,29 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, 
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, const dmlops_plan_Tensor* tensor, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
+    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Tensor* output, int64_t across, int64_t rows);
+DMLOPS_CALLED dmlops_plan_NearbyTile dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -24697,23 +24764,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
-DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
-    entries, int64_t taps);
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, int64_t taps);
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, const dmlops_plan_Tensor* tensor, int64_t taps);
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
-    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry);
@@ -29275,6 +29325,406 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
+/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
+}
+
+/* How many taps most elements have along an axis where what is read is weighted by its distance. */
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output) {
+    int64_t ratio = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
+        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
+    }
+    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
+}
+
+/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
+    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
+    int64_t across = best;
+    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
+        across = dmlops_divide(across, 2);
+        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
+            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
+            best = across;
+        }
+    }
+    return best;
+}
+
+/* An output by its last two dimensions; one row where there is one dimension alone. */
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
+    int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
+    int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
+    dmlops_plan_Extent made_1;
+    made_1.columns = columns;
+    made_1.rows = rows;
+    made_1.planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    return made_1;
+}
+
+/* The taps along an axis for which there is room, in tables of so many entries. */
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
+        dmlops_add(dmlops_multiply(one->leaves_out ? 2 : 1, taps), 3)) > 7168))) {
+        taps = dmlops_divide(taps, 2);
+    }
+    return taps;
+}
+
+/* A tile of few elements: one for each thread, with many taps under way. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, int64_t taps) {
+    int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
+    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
+    int64_t ahead = dmlops_min(taps, 4);
+    dmlops_plan_SeparableTile made_1;
+    made_1.threads = dmlops_multiply(across, rows);
+    made_1.across = across;
+    made_1.columns = 1;
+    made_1.rows = rows;
+    made_1.planes = 1;
+    made_1.at_once = 1;
+    made_1.taps = taps;
+    made_1.rows_ahead = ahead;
+    made_1.taps_ahead = ahead;
+    made_1.span = 0;
+    return made_1;
+}
+
+/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
+   are. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, const dmlops_plan_Tensor* tensor, int64_t taps) {
+    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
+        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
+    columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
+    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
+        dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
+        extent->columns), taps), 4));
+    int64_t rows = dmlops_min(extent->rows, 8);
+    dmlops_plan_SeparableTile made_1;
+    made_1.threads = 256;
+    made_1.across = columns;
+    made_1.columns = 1;
+    made_1.rows = rows;
+    made_1.planes = 1;
+    made_1.at_once = 1;
+    made_1.taps = taps;
+    made_1.rows_ahead = 4;
+    made_1.taps_ahead = 1;
+    made_1.span = span;
+    return made_1;
+}
+
+/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
+    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
+    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
+    if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
+        dmlops_plan_SeparableTile made_1 = dmlops_plan_few_tile(planning, &extent, taps);
+        return made_1;
+    }
+    int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
+        extent.columns);
+    int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
+    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
+    if (one->is_sum && output->is_float && is_smaller) {
+        dmlops_plan_SeparableTile made_2 = dmlops_plan_spanning_tile(planning, &extent, tensor, taps);
+        return made_2;
+    }
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
+    int64_t threads = dmlops_multiply(across, rows);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
+    int64_t at_once = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
+        dmlops_plan_ceil_div(planning, extent.planes, at_once)) < 264))) {
+        at_once = dmlops_divide(at_once, 2);
+    }
+    int64_t planes = at_once;
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4, at_once)))
+        && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes, dmlops_multiply(2,
+        planes))) >= 1056))) {
+        planes = dmlops_multiply(2, planes);
+    }
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
+        1056))) {
+        rows = dmlops_multiply(2, rows);
+    }
+    taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
+        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
+    dmlops_plan_SeparableTile made_3;
+    made_3.threads = threads;
+    made_3.across = across;
+    made_3.columns = 4;
+    made_3.rows = rows;
+    made_3.planes = planes;
+    made_3.at_once = at_once;
+    made_3.taps = taps;
+    made_3.rows_ahead = 1;
+    made_3.taps_ahead = 1;
+    made_3.span = 0;
+    return made_3;
+}
+
+/* The pass that applies, by its place, or NONE. */
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    for (int64_t place = 0; place < shader->separable.count; ++place) {
+        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
+        int64_t rank = told->separable.rank;
+        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
+            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
+            told->tensors.count)].sizes.count);
+        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
+            is_whole) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* One dispatch; the passes of the definition where none of taps applies. */
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
+    if (place == -1) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_plan_SeparablePass one = shader->separable.items[dmlops_item(planning, place, shader->separable.count)];
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, one.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, one.output, told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
+        if (bound->is_present) {
+            dmlops_plan_check_span(planning, bound);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
+    }
+    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
+    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
+    dmlops_plan_Extent extent = made_4;
+    dmlops_plan_SeparableTile tile = made_5;
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
+        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
+    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads),
+        tile.threads, 1);
+    dmlops_out_define(planning, "", "PASS", one.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
+    dmlops_out_define(planning, "", "RANK", output.sizes.count);
+    dmlops_out_define(planning, "", "ACROSS", tile.across);
+    dmlops_out_define(planning, "", "COLUMNS", tile.columns);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
+    dmlops_out_define(planning, "", "PLANES", tile.at_once);
+    dmlops_out_define(planning, "", "TAPS", tile.taps);
+    dmlops_out_define(planning, "", "ROWS_AHEAD", tile.rows_ahead);
+    dmlops_out_define(planning, "", "TAPS_AHEAD", tile.taps_ahead);
+    dmlops_out_define(planning, "", "SPAN", tile.span);
+    int is_apart = one.is_sum && (tile.columns > 1) && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning,
+        -1, tensor.sizes.count)] > extent.columns);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
+        const int64_t size = output.sizes.items[each_6];
+        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
+        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
+    }
+    int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
+        output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
+    dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (is_apart || (tile.columns == 1)) ? 1 : vector);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
+        const int64_t size = output.sizes.items[each_8];
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_Loop made_10;
+        made_10.size = size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    }
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+    dmlops_plan_Loop_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_int_16 made_13;
+    made_13.count = 0;
+    dmlops_plan_Loop made_14;
+    made_14.size = down;
+    made_14.strides = made_13;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = across;
+    made_16.strides = made_15;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
+    dmlops_plan_Dimension_10 made_17 = dmlops_plan_dimensions(planning, &made_12);
+    dmlops_plan_SeparableParams params;
+    params.sizes = made_11;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.tiles = made_17;
+    params.planeCount = extent.planes;
+    params.groupColumns = grid_.columns;
+    params.scalars = known.scalars;
+    dmlops_put_SeparableParams(planning, &params);
+    dmlops_out_dispatch(planning, &grid_, 0);
+}
+
+/* The entries that most tiles need: the box of an element, and what further elements add to it. */
+DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Tensor* output, int64_t across, int64_t rows) {
+    int64_t count = 1;
+    dmlops_plan_int_8 sizes = told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
+    dmlops_plan_int_8 covering = told->covering;
+    for (int64_t d = 0; d < covering.count; ++d) {
+        const int64_t size = covering.items[d];
+        int64_t from_end = dmlops_subtract(dmlops_subtract(covering.count, 1), d);
+        int64_t others = (from_end == 0) ? dmlops_subtract(across, 1) : ((from_end == 1) ? dmlops_subtract(rows, 1) :
+            0);
+        int64_t of = dmlops_subtract(dmlops_subtract(sizes.count, 1), from_end);
+        count = dmlops_plan_times(planning, count, dmlops_add(dmlops_add(dmlops_max(size, 1),
+            dmlops_plan_ceil_div(planning, dmlops_multiply(others, sizes.items[dmlops_item(planning, of,
+            sizes.count)]), output->sizes.items[dmlops_item(planning, of, output->sizes.count)])), 1));
+    }
+    return count;
+}
+
+/* The tile of a group. */
+DMLOPS_CALLED dmlops_plan_NearbyTile dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->nearby.output, told->tensors.count)];
+    int64_t rank = output.sizes.count;
+    if (told->is_double || (told->covering.count < 2) || (dmlops_add(told->covering.count, shader->nearby.head) !=
+        rank)) {
+        dmlops_plan_NearbyTile made_1;
+        made_1.across = 0;
+        made_1.rows = 0;
+        return made_1;
+    }
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
+    int64_t across = dmlops_plan_power_above(planning, extent.columns, 32);
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, 32);
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told,
+        &output, across, rows) > 2048))) {
+        rows = dmlops_divide(rows, 2);
+    }
+    dmlops_plan_NearbyTile made_2;
+    made_2.across = across;
+    made_2.rows = rows;
+    return made_2;
+}
+
+/* One dispatch; the passes of the definition where groups have no room. */
+DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_NearbyTile tile = dmlops_plan_nearby_tile(planning, told, shader);
+    if (tile.rows == 0) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->nearby.output, told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    dmlops_plan_int_8 kept = told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
+    if (dmlops_max(whole, dmlops_plan_element_count(planning, &kept)) >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, dmlops_max(whole,
+            dmlops_plan_element_count(planning, &kept)));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
+        if (bound->is_present) {
+            dmlops_plan_check_span(planning, bound);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, tile.across);
+    int64_t threads = dmlops_min(256, dmlops_multiply(tile.across, tile.rows));
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, down, across), extent.planes), threads), threads, 1);
+    dmlops_out_define(planning, "", "PASS", shader->nearby.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", threads);
+    dmlops_out_define(planning, "", "RANK", output.sizes.count);
+    dmlops_out_define(planning, "", "ACROSS", tile.across);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "ROOM", 2048);
+    dmlops_plan_Loop_16 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = 0; each_5 < output.sizes.count; ++each_5) {
+        const int64_t size = output.sizes.items[each_5];
+        dmlops_plan_int_16 made_6;
+        made_6.count = 0;
+        dmlops_plan_Loop made_7;
+        made_7.size = size;
+        made_7.strides = made_6;
+        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_7);
+    }
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &made_4);
+    dmlops_plan_Loop_16 made_9;
+    made_9.count = 0;
+    dmlops_plan_int_16 made_10;
+    made_10.count = 0;
+    dmlops_plan_Loop made_11;
+    made_11.size = down;
+    made_11.strides = made_10;
+    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_11);
+    dmlops_plan_int_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_Loop made_13;
+    made_13.size = across;
+    made_13.strides = made_12;
+    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_13);
+    dmlops_plan_Dimension_10 made_14 = dmlops_plan_dimensions(planning, &made_9);
+    dmlops_plan_NearbyParams params;
+    params.sizes = made_8;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.tiles = made_14;
+    params.planeCount = extent.planes;
+    params.groupColumns = groups.columns;
+    params.scalars = known.scalars;
+    dmlops_put_NearbyParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
 /* The bits of an element that make it nonzero: all, of a float all but the sign. */
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
@@ -30483,283 +30933,6 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
-}
-
-/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
-    int64_t power = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
-        power = dmlops_multiply(2, power);
-    }
-    return power;
-}
-
-/* How many taps most elements have along an axis where what is read is weighted by its distance. */
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output) {
-    int64_t ratio = 1;
-    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
-        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
-    }
-    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
-}
-
-/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
-    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
-    int64_t across = best;
-    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
-        across = dmlops_divide(across, 2);
-        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
-            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
-            best = across;
-        }
-    }
-    return best;
-}
-
-/* An output by its last two dimensions; one row where there is one dimension alone. */
-DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
-    int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
-    int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
-    dmlops_plan_Extent made_1;
-    made_1.columns = columns;
-    made_1.rows = rows;
-    made_1.planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
-    return made_1;
-}
-
-/* The taps along an axis for which there is room, in tables of so many entries. */
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
-    entries, int64_t taps) {
-    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
-        dmlops_add(dmlops_multiply(one->leaves_out ? 2 : 1, taps), 3)) > 7168))) {
-        taps = dmlops_divide(taps, 2);
-    }
-    return taps;
-}
-
-/* A tile of few elements: one for each thread, with many taps under way. */
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, int64_t taps) {
-    int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
-    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
-    int64_t ahead = dmlops_min(taps, 4);
-    dmlops_plan_SeparableTile made_1;
-    made_1.threads = dmlops_multiply(across, rows);
-    made_1.across = across;
-    made_1.columns = 1;
-    made_1.rows = rows;
-    made_1.planes = 1;
-    made_1.at_once = 1;
-    made_1.taps = taps;
-    made_1.rows_ahead = ahead;
-    made_1.taps_ahead = ahead;
-    made_1.span = 0;
-    return made_1;
-}
-
-/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
-   are. */
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
-    extent, const dmlops_plan_Tensor* tensor, int64_t taps) {
-    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
-        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
-    columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
-    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
-        dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
-        extent->columns), taps), 4));
-    int64_t rows = dmlops_min(extent->rows, 8);
-    dmlops_plan_SeparableTile made_1;
-    made_1.threads = 256;
-    made_1.across = columns;
-    made_1.columns = 1;
-    made_1.rows = rows;
-    made_1.planes = 1;
-    made_1.at_once = 1;
-    made_1.taps = taps;
-    made_1.rows_ahead = 4;
-    made_1.taps_ahead = 1;
-    made_1.span = span;
-    return made_1;
-}
-
-/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
-    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
-    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
-        dmlops_plan_SeparableTile made_1 = dmlops_plan_few_tile(planning, &extent, taps);
-        return made_1;
-    }
-    int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
-        extent.columns);
-    int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
-    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
-    if (one->is_sum && output->is_float && is_smaller) {
-        dmlops_plan_SeparableTile made_2 = dmlops_plan_spanning_tile(planning, &extent, tensor, taps);
-        return made_2;
-    }
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
-    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
-    int64_t threads = dmlops_multiply(across, rows);
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
-    int64_t at_once = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, extent.planes, at_once)) < 264))) {
-        at_once = dmlops_divide(at_once, 2);
-    }
-    int64_t planes = at_once;
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4, at_once)))
-        && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes, dmlops_multiply(2,
-        planes))) >= 1056))) {
-        planes = dmlops_multiply(2, planes);
-    }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
-        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
-        1056))) {
-        rows = dmlops_multiply(2, rows);
-    }
-    taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
-        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
-    dmlops_plan_SeparableTile made_3;
-    made_3.threads = threads;
-    made_3.across = across;
-    made_3.columns = 4;
-    made_3.rows = rows;
-    made_3.planes = planes;
-    made_3.at_once = at_once;
-    made_3.taps = taps;
-    made_3.rows_ahead = 1;
-    made_3.taps_ahead = 1;
-    made_3.span = 0;
-    return made_3;
-}
-
-/* The pass that applies, by its place, or NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    for (int64_t place = 0; place < shader->separable.count; ++place) {
-        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
-        int64_t rank = told->separable.rank;
-        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
-            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
-            told->tensors.count)].sizes.count);
-        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
-            is_whole) {
-            return place;
-        }
-    }
-    return -1;
-}
-
-/* One dispatch; the passes of the definition where none of taps applies. */
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
-    if (place == -1) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    dmlops_plan_SeparablePass one = shader->separable.items[dmlops_item(planning, place, shader->separable.count)];
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, one.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, one.output, told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
-        if (bound->is_present) {
-            dmlops_plan_check_span(planning, bound);
-        }
-    }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_3);
-    }
-    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
-    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
-    dmlops_plan_Extent extent = made_4;
-    dmlops_plan_SeparableTile tile = made_5;
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
-    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
-        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
-    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads),
-        tile.threads, 1);
-    dmlops_out_define(planning, "", "PASS", one.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
-    dmlops_out_define(planning, "", "RANK", output.sizes.count);
-    dmlops_out_define(planning, "", "ACROSS", tile.across);
-    dmlops_out_define(planning, "", "COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
-    dmlops_out_define(planning, "", "PLANES", tile.at_once);
-    dmlops_out_define(planning, "", "TAPS", tile.taps);
-    dmlops_out_define(planning, "", "ROWS_AHEAD", tile.rows_ahead);
-    dmlops_out_define(planning, "", "TAPS_AHEAD", tile.taps_ahead);
-    dmlops_out_define(planning, "", "SPAN", tile.span);
-    int is_apart = one.is_sum && (tile.columns > 1) && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning,
-        -1, tensor.sizes.count)] > extent.columns);
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
-        const int64_t size = output.sizes.items[each_6];
-        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
-        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
-    }
-    int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
-        output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
-    dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (is_apart || (tile.columns == 1)) ? 1 : vector);
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
-        const int64_t size = output.sizes.items[each_8];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_Loop made_10;
-        made_10.size = size;
-        made_10.strides = made_9;
-        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
-    }
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
-    dmlops_plan_Loop_16 made_12;
-    made_12.count = 0;
-    dmlops_plan_int_16 made_13;
-    made_13.count = 0;
-    dmlops_plan_Loop made_14;
-    made_14.size = down;
-    made_14.strides = made_13;
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = across;
-    made_16.strides = made_15;
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
-    dmlops_plan_Dimension_10 made_17 = dmlops_plan_dimensions(planning, &made_12);
-    dmlops_plan_SeparableParams params;
-    params.sizes = made_11;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.tiles = made_17;
-    params.planeCount = extent.planes;
-    params.groupColumns = grid_.columns;
-    params.scalars = known.scalars;
-    dmlops_put_SeparableParams(planning, &params);
-    dmlops_out_dispatch(planning, &grid_, 0);
 }
 
 /* The least power of 2 that is not below a number, 2 or more. */
@@ -32232,6 +32405,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -32448,6 +32622,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -32557,6 +32732,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -32701,6 +32877,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -32787,6 +32964,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -32871,6 +33049,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -33056,6 +33235,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
@@ -33226,6 +33406,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {1, 5, 31, 32, 0, 5},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33265,6 +33446,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33345,6 +33527,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33407,6 +33590,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {2, 0, 1, 2, 0, 1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33462,6 +33646,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -33558,6 +33743,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -33672,6 +33858,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -33961,6 +34148,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -34047,6 +34235,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -34160,6 +34349,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -34482,6 +34672,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -34666,6 +34857,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -34780,6 +34972,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -34835,6 +35028,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -34909,6 +35103,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -35001,6 +35196,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -35148,6 +35344,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -35435,12 +35632,12 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
 
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
-static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
+static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
-    {6, dmlops_average_pooling_grad_lists},
+    {7, dmlops_average_pooling_grad_lists},
     {1, dmlops_average_pooling_grad_bounds},
     0,
     {0, NULL},
@@ -35450,6 +35647,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {2, 1, 2},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -35497,19 +35695,35 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
+        dmlops_list list11;
+        list11.count = 0;
+        dmlops_append(&list11, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_list list12;
+        list12.count = 0;
+        dmlops_append(&list12, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_push(&list10, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list11.values, list11.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_multiply(dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1), 1)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list12.values, list12.count, at_v0)), 0)));
+    }
+    dmlops_tell_list(planning, &told.covering, &list10);
+    dmlops_plan_nearby(planning, &told, &dmlops_average_pooling_grad_shader);
 }
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
-static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
+static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
-    {6, dmlops_max_pooling_grad_lists},
+    {7, dmlops_max_pooling_grad_lists},
     {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
@@ -35519,6 +35733,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {2, 2, 2},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -35528,6 +35743,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -35562,8 +35778,24 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     list7.count = 0;
     dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_max_pooling_grad_shader);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
+        dmlops_list list10;
+        list10.count = 0;
+        dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_list list11;
+        list11.count = 0;
+        dmlops_append(&list11, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_push(&list9, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list10.values, list10.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_multiply(dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1), dmlops_entry(desc->Dilations, desc->DimensionCount, at_v0))), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list11.values, list11.count, at_v0)), 0)));
+    }
+    dmlops_tell_list(planning, &told.covering, &list9);
+    dmlops_plan_nearby(planning, &told, &dmlops_max_pooling_grad_shader);
 }
 
 static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
@@ -35604,6 +35836,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -35695,6 +35928,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -35778,6 +36012,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -35934,6 +36169,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36009,6 +36245,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36071,6 +36308,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -36107,6 +36345,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -36159,6 +36398,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -36228,6 +36468,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36329,6 +36570,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {4, 0, 15, 16, 96, 4},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -36411,6 +36653,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36644,6 +36887,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -36704,6 +36948,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -36782,6 +37027,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -38027,6 +38273,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -38117,6 +38364,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -38295,6 +38543,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -38366,6 +38615,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -38452,6 +38702,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -38565,6 +38816,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -40070,6 +40322,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -40130,6 +40383,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -40201,6 +40455,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

@@ -124,6 +124,15 @@ class SeparablePass(NamedTuple):
     leaves_out: bool
 
 
+class NearbyPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, works out an output from sums of the only intermediate tensor
+    around each element, in boxes on all dimensions but the first `head`. `output` is a tensor by number."""
+
+    number: int
+    output: int
+    head: int
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
     and of numbers that bound lists, and faster ways to outputs and intermediate tensors."""
@@ -140,6 +149,7 @@ class DefinitionShader(NamedTuple):
     rows: RowsPass
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
+    nearby: NearbyPass
 
 
 class Listed(NamedTuple):
@@ -232,7 +242,8 @@ class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
     are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
-    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0."""
+    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `covering`: the
+    sizes of the box around an element whose entries are added up."""
 
     is_double: bool
     tensors: Tensors
@@ -248,6 +259,7 @@ class Definition(NamedTuple):
     reduced: Sizes
     sums: Sizes
     separable: Separable
+    covering: Sizes
 
 
 class DefinitionParams(NamedTuple):

@@ -195,6 +195,13 @@ SEPARABLE_ROWS = 8  # not measured
 SEPARABLE_SPAN = 512  # not measured
 "columns of the tensor that it reads, at most, but for those of one more element"
 
+NEARBY_THREADS = 256  # not measured
+"threads in a group, at most, that works out what lies around its elements"
+NEARBY_ROWS = 32  # not measured
+"rows of its tile, at most"
+NEARBY_ROOM = 2048  # not measured
+"entries for which it has room"
+
 THIN_LEAST_THREADS = 256  # not measured
 "threads in a group that multiplies few rows, at least"
 THIN_MOST_THREADS = 512  # not measured
