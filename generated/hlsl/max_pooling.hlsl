@@ -14,6 +14,7 @@
 //              0 OutputTensor
 //              1 OutputTensor, by windows on InputTensor
 // In pass 1 only:
+//   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  dimensions of the window, the last of InputTensor
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
@@ -69,6 +70,7 @@ typedef OUTPUT_STORED OutputBuffer;
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+#if PASS == 1
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -76,10 +78,20 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -98,8 +110,8 @@ struct Dimension
     uint count;  // elements of the output
     uint layers;  // of a window: all that differ in more than its last two dimensions
     uint planes;  // of the output: likewise
-    uint blocksDown;  // of a plane
-    uint blocksAcross;
+    uint reserved0;
+    Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
 #else
     Dimension sizes[RANK];  // of the tensor that is written
@@ -727,8 +739,9 @@ void FetchRow(Layer layer, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_
 
 void FoldBlock(uint item)
 {
-    const uint column = item % blocksAcross, above = item / blocksAcross;
-    uint rest = above / blocksDown;
+    const uint above = DivideBySize(item, blocks[1]), column = item - above * blocks[1].size;
+    uint rest = DivideBySize(above, blocks[0]);
+    const uint blockRow = above - rest * blocks[0].size;
     if (rest >= planes)
         return;
     List at = (List)0;
@@ -736,14 +749,13 @@ void FoldBlock(uint item)
     [unroll]
     for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
     {
-        const uint size = (uint)outputSizes[d / 4][d % 4];
-        const uint before = d > 0 ? rest / size : 0;
-        at.entries[d] = (int)(rest - before * size);
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
         rest = before;
     }
     at.entries[WINDOW_AXIS + xAxis] = (int)(column * BLOCK_COLUMNS);
 #if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] = (int)(above % blocksDown * BLOCK_ROWS);
+    at.entries[WINDOW_AXIS + yAxis] = (int)(blockRow * BLOCK_ROWS);
 #endif
 
     const Origin origin = OriginOf(at);

@@ -23350,6 +23350,7 @@ typedef struct dmlops_plan_Weights {
 } dmlops_plan_Weights;
 
 typedef struct dmlops_plan_SlidingParams {
+    dmlops_plan_Dimension_10 sizes;
     dmlops_plan_int_8 planeSteps;
     dmlops_plan_int_64 window;
     dmlops_plan_int_32 counted;
@@ -23360,8 +23361,7 @@ typedef struct dmlops_plan_SlidingParams {
     int64_t count;
     int64_t layers;
     int64_t planes;
-    int64_t blocksDown;
-    int64_t blocksAcross;
+    dmlops_plan_Dimension_10 blocks;
     int64_t groupColumns;
     dmlops_plan_int_64 weights;
     dmlops_plan_int_64 scalars;
@@ -24079,6 +24079,11 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
 
 DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
     dmlops_put_words(planning, record->window.items, record->window.count);
     dmlops_put_words(planning, record->counted.items, record->counted.count);
@@ -24089,8 +24094,11 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->layers);
     dmlops_put_word(planning, record->planes);
-    dmlops_put_word(planning, record->blocksDown);
-    dmlops_put_word(planning, record->blocksAcross);
+    for (int64_t i = 0; i < record->blocks.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->blocks.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->weights.items, record->weights.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
@@ -26935,8 +26943,8 @@ DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, 
         columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
         rows = dmlops_divide(rows, 2);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > 1) && !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > 1) && ((whole < dmlops_multiply(columns, 32768)) ||
+        !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
         columns = dmlops_divide(columns, 2);
     }
     if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
@@ -27183,6 +27191,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "PASS", shader->sliding.number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "OUTPUT_RANK", output.sizes.count);
     dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
     dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
     if (shader->sliding.weights != -1) {
@@ -27204,11 +27213,39 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_32 made_6 = dmlops_plan_frame_words(planning, &sliding.counted);
         counted = made_6;
     }
-    dmlops_plan_int_8 made_7 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
-    dmlops_plan_int_64 made_8 = dmlops_plan_window_constants(planning, &sliding, &tensor);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
+        const int64_t size = output.sizes.items[each_8];
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_Loop made_10;
+        made_10.size = size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    }
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+    dmlops_plan_int_8 made_12 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
+    dmlops_plan_int_64 made_13 = dmlops_plan_window_constants(planning, &sliding, &tensor);
+    dmlops_plan_Loop_16 made_14;
+    made_14.count = 0;
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = blocks_down;
+    made_16.strides = made_15;
+    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_16);
+    dmlops_plan_int_16 made_17;
+    made_17.count = 0;
+    dmlops_plan_Loop made_18;
+    made_18.size = blocks_across;
+    made_18.strides = made_17;
+    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_18);
+    dmlops_plan_Dimension_10 made_19 = dmlops_plan_dimensions(planning, &made_14);
     dmlops_plan_SlidingParams params;
-    params.planeSteps = made_7;
-    params.window = made_8;
+    params.sizes = made_11;
+    params.planeSteps = made_12;
+    params.window = made_13;
     params.counted = counted;
     params.weightsSteps = weights.steps;
     params.lists = known.lists;
@@ -27217,8 +27254,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
-    params.blocksDown = blocks_down;
-    params.blocksAcross = blocks_across;
+    params.blocks = made_19;
     params.groupColumns = groups.columns;
     params.weights = weights.words;
     params.scalars = known.scalars;

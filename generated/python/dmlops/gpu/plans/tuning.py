@@ -171,6 +171,8 @@ BLOCK_THREADS = 128  # not measured
 "threads in a group"
 BLOCK_BUSY = 131072  # not measured
 "threads that keep a GPU busy; with fewer, blocks are smaller"
+BLOCK_FEW = 32768  # not measured
+"threads that keep it busy where each has one row; with fewer, blocks have fewer columns"
 SHARING_THREADS = 256  # not measured
 "threads in a group where they share windows"
 SHARING_BUSY = 262144  # not measured
