@@ -1028,6 +1028,8 @@ void Tabulate(Tile tile, uint thread)
             tapsFirst[n] = (uint)first;
             tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
+        else
+            tapsCount[n] = 0;
     }
     GroupMemoryBarrierWithGroupSync();
     [loop]

@@ -1077,6 +1077,8 @@ void Tabulate(Tile tile, uint thread)
             tapsFirst[n] = (uint)first;
             tapsCount[n] = first < 0 || last > inputGradientSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
+        else
+            tapsCount[n] = 0;
     }
     GroupMemoryBarrierWithGroupSync();
     [loop]
@@ -1186,6 +1188,8 @@ void Tabulate(Tile tile, uint thread)
             tapsFirst[n] = (uint)first;
             tapsCount[n] = first < 0 || last > inputGradientSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
+        else
+            tapsCount[n] = 0;
     }
     GroupMemoryBarrierWithGroupSync();
     [loop]

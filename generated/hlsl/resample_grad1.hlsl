@@ -1088,6 +1088,8 @@ void Tabulate(Tile tile, uint thread)
             tapsFirst[n] = (uint)first;
             tapsCount[n] = first < 0 || last > inputGradientSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
+        else
+            tapsCount[n] = 0;
     }
     GroupMemoryBarrierWithGroupSync();
     [loop]
@@ -1197,6 +1199,8 @@ void Tabulate(Tile tile, uint thread)
             tapsFirst[n] = (uint)first;
             tapsCount[n] = first < 0 || last > inputGradientSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
+        else
+            tapsCount[n] = 0;
     }
     GroupMemoryBarrierWithGroupSync();
     [loop]

@@ -29670,8 +29670,8 @@ DMLOPS_CALLED dmlops_plan_NearbyTile dmlops_plan_nearby_tile(dmlops_planning* pl
         return made_1;
     }
     dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
-    int64_t across = dmlops_plan_power_above(planning, extent.columns, 32);
-    int64_t rows = dmlops_plan_power_above(planning, extent.rows, 32);
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns, 32));
+    int64_t rows = dmlops_plan_ceil_div(planning, extent.rows, dmlops_plan_ceil_div(planning, extent.rows, 32));
     while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told,
         &output, across, rows) > 2048))) {
         rows = dmlops_divide(rows, 2);
@@ -29712,7 +29712,7 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, tile.across);
-    int64_t threads = dmlops_min(256, dmlops_multiply(tile.across, tile.rows));
+    int64_t threads = dmlops_multiply(tile.across, dmlops_min(dmlops_divide(256, tile.across), tile.rows));
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
         dmlops_plan_times(planning, down, across), extent.planes), threads), threads, 1);
     dmlops_out_define(planning, "", "PASS", shader->nearby.number);

@@ -21,9 +21,9 @@ from .definition import (
 from .loops import Dimensions, Loop, Words, ceil_div, check_span, dimensions, element_count, grid, times
 from .planning import Planning
 from .reasons import Reason
-from .separable import extent_of, power_above
+from .separable import extent_of
 from .told import NO_MEMBER, NONE, Sizes, Tensor
-from .tuning import NEARBY_ROOM, NEARBY_ROWS, NEARBY_THREADS
+from .tuning import NEARBY_COLUMNS, NEARBY_ROOM, NEARBY_ROWS, NEARBY_THREADS
 
 
 class NearbyParams(NamedTuple):
@@ -68,8 +68,8 @@ def nearby_tile(told: Definition, shader: DefinitionShader) -> NearbyTile:
     if told.is_double or len(told.covering) < 2 or len(told.covering) + shader.nearby.head != rank:
         return NearbyTile(0, 0)
     extent = extent_of(output)
-    across = power_above(extent.columns, 32)
-    rows = power_above(extent.rows, NEARBY_ROWS)
+    across = ceil_div(extent.columns, ceil_div(extent.columns, NEARBY_COLUMNS))
+    rows = ceil_div(extent.rows, ceil_div(extent.rows, NEARBY_ROWS))
     while rows > 0 and entries_needed(told, output, across, rows) > NEARBY_ROOM:
         rows = rows // 2
     return NearbyTile(across, rows)
@@ -95,7 +95,7 @@ def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> No
 
     extent = extent_of(output)
     down, across = ceil_div(extent.rows, tile.rows), ceil_div(extent.columns, tile.across)
-    threads = min(NEARBY_THREADS, tile.across * tile.rows)
+    threads = tile.across * min(NEARBY_THREADS // tile.across, tile.rows)
     groups = grid(out, times(times(times(down, across), extent.planes), threads), threads, 1)
     out.define("PASS", shader.nearby.number)
     out.define("NUM_THREADS", threads)

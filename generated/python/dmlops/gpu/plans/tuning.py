@@ -201,6 +201,8 @@ SEPARABLE_SPAN = 512  # not measured
 
 NEARBY_THREADS = 256  # not measured
 "threads in a group, at most, that works out what lies around its elements"
+NEARBY_COLUMNS = 32  # not measured
+"columns of its tile, at most"
 NEARBY_ROWS = 32  # not measured
 "rows of its tile, at most"
 NEARBY_ROOM = 2048  # not measured
