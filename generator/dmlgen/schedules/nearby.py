@@ -64,20 +64,24 @@ def _nearby(output: str, value: ir.Expr, tensor: Intermediate) -> Nearby:
     if len(folds) != 1 or _entries(tensor.value):
         raise Unfit
     match folds[0]:
-        case ir.Fold(
-            kind="sum",
-            loops=(ir.Each(ir.Local(type=ir.INTS) as variable, ir.Reduce() as first, ir.Reduce() as last),),
-            type=ir.FLOAT,
-        ) as fold:
+        case (
+            ir.Fold(
+                kind="sum",
+                loops=(
+                    ir.Each(ir.Local(type=ir.INTS) as variable, ir.Reduce() as first, ir.Reduce() as last),
+                ),
+                type=ir.FLOAT,
+            ) as fold
+        ):
             pass
         case _:
             raise Unfit
     parts = [part for one in (fold.condition, fold.body) if one is not None for part in ir.walk(one)]
     coordinates = {part.coordinate for part in parts if isinstance(part, ir.Entry)}
     match list(coordinates):
-        case [
-            ir.Binary("+", ir.Slice(sequence, None, ir.Number(value=int(head))), place, ir.INTS)
-        ] if sequence == AT and place == variable:
+        case [ir.Binary("+", ir.Slice(sequence, None, ir.Number(value=int(head))), place, ir.INTS)] if (
+            sequence == AT and place == variable
+        ):
             pass
         case _:
             raise Unfit

@@ -242,8 +242,8 @@ class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
     are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
-    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `covering`: the
-    sizes of the box around an element whose entries are added up."""
+    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0.
+    `covering`: the sizes of the box around an element whose entries are added up."""
 
     is_double: bool
     tensors: Tensors

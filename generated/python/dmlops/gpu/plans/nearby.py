@@ -22,7 +22,7 @@ from .loops import Dimensions, Loop, Words, ceil_div, check_span, dimensions, el
 from .planning import Planning
 from .reasons import Reason
 from .separable import extent_of
-from .told import NO_MEMBER, NONE, Sizes, Tensor
+from .told import NO_MEMBER, Sizes, Tensor
 from .tuning import NEARBY_COLUMNS, NEARBY_ROOM, NEARBY_ROWS, NEARBY_THREADS
 
 
