@@ -503,9 +503,10 @@ float Divide(float a, float b)
 
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
     // By a power of 2, as most scales are, the significand stays as it is.
-    const bool areNormal = aBits >= 0x00800000u && bBits >= 0x00800000u && exponent + 127 > 0 && exponent + 127 < 255;
-    if ((bBits & 0x007fffffu) == 0 && areNormal)
-        return FromBits(sign | (uint)(exponent + 127) << 23 | (aBits & 0x007fffffu));
+    const int biased = exponent + 127;
+    const bool isNormal = biased > 0 && biased < 255;
+    if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
+        return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
 
     // The significands as integers of 24 bits, a's doubled where it is below b's.
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
