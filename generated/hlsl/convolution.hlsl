@@ -14,9 +14,11 @@
 //              0 OutputTensor
 //              1 OutputTensor, by windows on InputTensor
 // In pass 1 only:
+//   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  dimensions of the window, the last of InputTensor
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
 //   ROW_AXIS   the dimension of the output that counts rows of FilterTensor
+//   DIVIDED    1 if places of the window are quotients, of which what leaves a remainder takes no part, else 0
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
@@ -30,7 +32,13 @@
 //   STEP_X     the same along X
 //   TAP_Y      how far a place of the window lies from its neighbour along Y
 //   TAP_X      the same along X
+//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_X  the same along X
+//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_X     the same along X
 //   LEAD       elements that a vector has before the first one of a block
+//   SHARES     threads that share the channels of a block: a power of 2
+
 //              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these parts
 //              4 FilterTensor for pass 2 by matrix units, into `scratch`
@@ -57,7 +65,7 @@
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
-//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only where the window has one place and leaves nothing out
+//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only where elements meet one place of the window, and nothing is left out
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
@@ -134,7 +142,7 @@ typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
 typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
-#elif ORDERED
+#elif ORDERED || PASS > 3
 typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
@@ -172,6 +180,7 @@ struct Dimension
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -180,6 +189,7 @@ struct Dimension
     int4 windowLimits[2];
     int4 windowStrides[2];
     int4 weightsSteps[2];
+    int4 windowDivisors[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -200,8 +210,8 @@ struct Dimension
     uint count;  // elements of the output
     uint layers;  // of a window: all that differ in more than its last two dimensions
     uint planes;  // of the output: likewise
-    uint blocksDown;  // of a plane
-    uint blocksAcross;
+    uint reserved0;
+    Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
     uint channels;
     uint channelStep;
@@ -463,6 +473,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -1496,6 +1511,18 @@ Origin OriginOf(List at)
     return origin;
 }
 
+// The coordinate at a place of the window, from its dividend; whether that is a whole number, and others are
+int Divided(int d, int dividend, inout bool isWhole)
+{
+#if DIVIDED
+    const int divisor = windowDivisors[d / 4][d % 4], place = dividend / divisor;
+    isWhole = isWhole && place * divisor == dividend;
+    return place;
+#else
+    return dividend;
+#endif
+}
+
 // All places of the window that differ along its last two dimensions only, for one channel
 struct Layer
 {
@@ -1515,7 +1542,7 @@ Layer LayerOf(Origin origin, uint number)
     {
         const uint size = (uint)windowSizes[d / 4][d % 4];
         const uint above = number / size, within = number - above * size;
-        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        const int place = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
         layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
         layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
         layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
@@ -1562,9 +1589,11 @@ float Folded(List at, uint first, uint step)
         while (y < height)
         {
             bool isInside;
-            const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
-            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
-            if (isInside)
+            bool isWhole = true;
+            const int top = WINDOW_RANK > 1 ? Divided(yAxis, origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4], isWhole) : 0;
+            const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
+            const uint offset = Reached(layer, top, left, isInside);
+            if (isInside && isWhole)
 #if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)), WeightAt(layer, y, x));
 #else
@@ -1604,8 +1633,8 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;  // of all windows of a block
-static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
 // The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
@@ -1632,29 +1661,35 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
-void FoldBlock(uint item)
+#if SHARES > 1
+groupshared float results[(BLOCK_ROWS * BLOCK_COLUMNS + 1) * NUM_THREADS];
+#endif
+
+void FoldBlock(uint group, uint thread)
 {
-    const uint column = item % blocksAcross, above = item / blocksAcross;
-    uint rest = above / blocksDown;
-    if (rest >= planes)
-        return;
+    const uint across = NUM_THREADS / SHARES;  // blocks of the group
+    const uint share = thread / across, item = group * across + thread % across;
+    const uint above = DivideBySize(item, blocks[1]), column = item - above * blocks[1].size;
+    uint rest = DivideBySize(above, blocks[0]);
+    const uint blockRow = above - rest * blocks[0].size;
+    const bool isThere = rest < planes;
     List at = (List)0;
     at.length = OUTPUT_SIZES_LENGTH;
     [unroll]
     for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
     {
-        const uint size = (uint)outputSizes[d / 4][d % 4];
-        const uint before = d > 0 ? rest / size : 0;
-        at.entries[d] = (int)(rest - before * size);
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
         rest = before;
     }
     at.entries[WINDOW_AXIS + xAxis] = (int)(column * BLOCK_COLUMNS);
 #if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] = (int)(above % blocksDown * BLOCK_ROWS);
+    at.entries[WINDOW_AXIS + yAxis] = (int)(blockRow * BLOCK_ROWS);
 #endif
 
     const Origin origin = OriginOf(at);
-    const int top = WINDOW_RANK > 1 ? origin.first[yAxis] : 0, left = origin.first[xAxis] - LEAD;
+    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
     float totals[BLOCK_ROWS][BLOCK_COLUMNS];
     int j, c;
     [unroll]
@@ -1666,7 +1701,7 @@ void FoldBlock(uint item)
         }
     bool isStrange = false;  // whether there are infinities or NaN among the weights
     [loop]
-    for (uint number = 0; number < layers; number++)
+    for (uint number = share; isThere && number < layers; number += SHARES)
     {
         const Layer layer = LayerOf(origin, number);
         float factors[WINDOW_HEIGHT * WINDOW_WIDTH];
@@ -1685,21 +1720,46 @@ void FoldBlock(uint item)
             [unroll]
             for (j = 0; j < BLOCK_ROWS; j++)
             {
-                const int y = (r - j * STEP_Y) / TAP_Y;
-                if (r >= j * STEP_Y && r == j * STEP_Y + y * TAP_Y && y < WINDOW_HEIGHT)
+                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (c = 0; c < BLOCK_COLUMNS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int place = LEAD + c * STEP_X + x * TAP_X;
+                            const int dividend = REST_X + c * STEP_X + x * TAP_X, place = LEAD + dividend / DIVISOR_X;
+                            if (dividend % DIVISOR_X != 0)
+                                continue;
                             totals[j][c] = With(totals[j][c], terms[place], factors[y * WINDOW_WIDTH + x]);
                         }
                 }
             }
         }
     }
+
+#if SHARES > 1
+    // The first thread of a block adds up what each has.
+    uint n;
+    [unroll]
+    for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
+        results[n * NUM_THREADS + thread] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS];
+    results[n * NUM_THREADS + thread] = isStrange ? 1 : 0;
+    GroupMemoryBarrierWithGroupSync();
+    if (share == 0)
+    {
+        [loop]
+        for (uint other = thread + across; other < NUM_THREADS; other += across)
+        {
+            [unroll]
+            for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
+                totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS] += results[n * NUM_THREADS + other];
+            isStrange = isStrange || results[n * NUM_THREADS + other] != 0;
+        }
+    }
+#endif
+    if (!isThere || share > 0)
+        return;
 
     const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
@@ -1853,20 +1913,26 @@ void AddParts(uint item)
     item *= OUTPUT_VECTOR;
     if (item >= matrices * matrixRows * matrixColumns)
         return;
+#if PHASED
+    // Neighbouring threads have what phases put side by side.
+    const uint number = item % matrices;
+    const uint column = item / matrices % matrixColumns, row = item / matrices / matrixColumns;
+#else
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    const List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+#endif
+    const List at = PlaceOf(number, row, column);
     if (!IsThere(at))
         return;
     vector<float, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, above - number * matrixRows, column + e), totals[e]);
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     StoreOutput(OffsetOf(at), Finished(at, totals[0]));
@@ -2081,50 +2147,58 @@ uint OrderedFirst()
 }
 
 #if PASS == 5
-// Writes an element of the left factor beside those of other rows, and zeros behind the last row up to whole vectors of four
+// Writes elements of four rows of the left factor beside each other, and zeros behind the last row up to whole vectors.
+// Neighbouring threads read what phases have side by side.
 void PutBesideOthers(uint item)
 {
-    const uint pitch = (matrixRows + 3) / 4 * 4;
-    const uint row = item % pitch, above = item / pitch;
-    const uint number = above / matrixDepth, product = above - number * matrixDepth;
-    if (number >= matrices)
+    const uint fours = (matrixRows + 3) / 4;
+    const uint number = item % matrices, above = item / matrices;
+    const uint product = above / fours, row = (above - product * fours) * 4;
+    if (product >= matrixDepth)
         return;
 #if PHASED
     EnterPhase(number);
 #endif
     const uint2 place = StepOf(product - product % TILE_DEPTH, product);
-    const uint from = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + LeftStep(StepAt(place.x, place.y));
-    float element = 0;
-    if (row < matrixRows && product < Depth())
-        element = (float)filterTensor[from][0];
-    scratch[OrderedFirst() + item] = asuint(element);
+    const uint from = LeftFirst(number) + LeftStep(StepAt(place.x, place.y));
+    float4 elements = 0;
+    [unroll]
+    for (uint e = 0; e < 4; e++)
+        if (row + e < matrixRows && product < Depth())
+            elements[e] = (float)filterTensor[from + (row + e) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]][0];
+    scratch[OrderedFirst() / 4 + (number * matrixDepth + product) * fours + row / 4] = asuint(elements);
 }
 #endif
 
 #if PASS == 4
-// Writes two halves of the left factor, in the order in which their products are added up, and zeros behind each row up to
-// whole vectors of eight
+// Writes eight halves of the left factor, in the order in which their products are added up, and zeros behind each row up to
+// whole vectors. Neighbouring threads read what phases and rows have side by side.
 void PutInOrder(uint item)
 {
-    const uint words = (matrixDepth + 7) / 8 * 4;
-    const uint row = item / words, number = row / matrixRows;
-    if (number >= matrices)
+    const uint number = item % matrices, above = item / matrices;
+    const uint eight = above / matrixRows, row = above - eight * matrixRows, eights = (matrixDepth + 7) / 8;
+    if (eight >= eights)
         return;
 #if PHASED
     EnterPhase(number);
 #endif
-    const uint base = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    uint word = 0;
+    const uint base = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint first = eight * 8;
+    const uint2 place = StepOf(first - first % TILE_DEPTH, first);
+    Step step = StepAt(place.x, place.y);
+    uint4 words = 0;
     [unroll]
-    for (uint e = 0; e < 2; e++)
+    for (uint e = 0; e < 8; e++)
     {
-        const uint product = (item - row * words) * 2 + e;
-        const uint2 step = StepOf(product - product % TILE_DEPTH, product);
-        const uint from = base + LeftStep(StepAt(step.x, step.y));
-        if (product < Depth())
-            word |= (uint)asuint16(filterTensor[from][0]) << (e * 16);
+        if (first + e < Depth())
+            words[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(step)][0]) << (e % 2 * 16);
+#if WHOLE_TAPS
+        step.channel++;
+#else
+        step = After(step);
+#endif
     }
-    scratch[OrderedFirst() + item] = word;
+    scratch[OrderedFirst() / 4 + (number * matrixRows + row) * eights + eight] = words;
 }
 #endif
 
@@ -2356,7 +2430,7 @@ Step AfterTile(Step step)
 #endif
 
 #if RIGHT_VECTOR == 8
-// The window has one place, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
+// Elements meet one place of the window, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
 struct ReadColumn
 {
     uint offset;
@@ -2367,7 +2441,7 @@ ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
 {
     const uint x = left + thread % (rightAcross / 8) * 8;
     ReadColumn column;
-    column.offset = number * channels * rightDepthStep + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, rightSteps);
+    column.offset = GroupOf(number) * channels * rightDepthStep + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, rightSteps);
     column.isThere = x < matrixColumns;
     return column;
 }
@@ -2448,31 +2522,33 @@ void PutRight(uint thread, RightBuffer next[rightEach * 8])
 }
 #endif
 
-// Where four neighbours along the first row of a matrix are in the output
+// A thread stores four neighbours at once along a row, where these are a vector, else down a column, so that neighbouring threads
+// have those along a row.
+static const bool storesAlong = IN_PARTS || OUTPUT_VECTOR == 4;
+static const uint fourAcross = storesAlong ? 4 : 1, fourDown = 4 / fourAcross;
+
+// Where the columns of four elements begin in the output
 struct Four
 {
-    List places[4];
-    uint offsets[4 / OUTPUT_VECTOR];
+    List places[fourAcross];
+    uint offset;
 };
 
 Four FourAt(uint number, uint x)
 {
     Four four;
-    uint e;
     [unroll]
-    for (e = 0; e < 4; e++)
+    for (uint e = 0; e < fourAcross; e++)
         four.places[e] = PlaceOf(number, 0, x + e);
-    [unroll]
-    for (e = 0; e < 4 / OUTPUT_VECTOR; e++)
 #if PHASED
-        four.offsets[e] = OffsetOf(four.places[e]);
+    four.offset = OffsetOf(four.places[0]);
 #else
-        four.offsets[e] = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4] + ColumnOffset(x + e, OUTPUT_MERGED, outputStrides);
+    four.offset = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4] + ColumnOffset(x, OUTPUT_MERGED, outputStrides);
 #endif
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums
+// Stores four neighbours: elements, or parts of their sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
     if (y >= matrixRows || x >= matrixColumns)
@@ -2480,22 +2556,25 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 #if IN_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
+    if (!IsThere(four.places[0]))
+        return;
     vector<OUTPUT_VALUE, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        four.places[e].entries[ROW_AXIS] += (int)y;
-        elements[e] = Finished(four.places[e], totals[e]);
+        List at = four.places[e % fourAcross];
+        at.entries[ROW_AXIS] += (int)(y + e / fourAcross);
+        elements[e] = Finished(at, totals[e]);
     }
-    const uint down = y * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
+    outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (x + e < matrixColumns && IsThere(four.places[e]))
-            outputTensor[four.offsets[e] + down] = (OUTPUT_STORED)elements[e];
+        if (y + e < matrixRows)
+            outputTensor[four.offset + (y + e) * step] = (OUTPUT_STORED)elements[e];
 #endif
 #endif
 }
@@ -2543,8 +2622,14 @@ void Contract(uint item, uint thread)
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
+#if PHASED
+    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in the cache.
+    const uint number = item % matrices;
+    const uint tile = item / matrices % tileCount;
+#else
     const uint tile = item % tileCount;
     const uint number = item / tileCount % matrices;
+#endif
     const uint part = item / tileCount / matrices;
 
     // Some rows of tiles are walked together, so that what they read stays in the cache.
@@ -2618,11 +2703,12 @@ void Contract(uint item, uint thread)
         [loop]
         for (uint n = thread; n < TILE_ROWS * TILE_COLUMNS / 4; n += NUM_THREADS)
         {
-            const uint y = top + n / (TILE_COLUMNS / 4), x = left + n % (TILE_COLUMNS / 4) * 4;
+            const uint across = TILE_COLUMNS / fourAcross;
+            const uint y = top + n / across * fourDown, x = left + n % across * fourAcross;
             float4 again;
             [loop]
             for (uint e = 0; e < 4; e++)
-                again[e] = AddedUp(number, min(y, matrixRows - 1), x + e, begin, end);
+                again[e] = AddedUp(number, min(y + e / fourAcross, matrixRows - 1), x + e % fourAcross, begin, end);
             StoreFour(part, number, y, x, FourAt(number, x), again);
         }
         return;
@@ -2635,19 +2721,21 @@ void Contract(uint item, uint thread)
     [unroll]
     for (j = 0; j < WAVE_COLUMNS / 16; j++)
     {
-        const uint x = left + waveLeft + j * 16 + lane % 4 * 4;
+        const uint across = 16 / fourAcross;
+        const uint x = left + waveLeft + j * 16 + lane % across * fourAcross;
         const Four four = FourAt(number, x);
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
             ControlBarrier(3, 3, EXCHANGED);
-            StoreSums(tiles[own], totals[i][j], 0, sumPitch, NON_PRIVATE);
+            StoreSums(tiles[own], totals[i][j], storesAlong ? 0 : 1, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
             for (uint n = 0; n < 2; n++)
             {
-                const uint y = n * 8 + lane / 4;
-                const float4 sums = asfloat(LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE));
+                const uint y = n * 8 + lane / across * fourDown;
+                const uint within = storesAlong ? y * sumPitch + lane % across : lane % across * sumPitch + y / 4;
+                const float4 sums = asfloat(LoadShared(tiles[own + within], NON_PRIVATE));
                 StoreFour(part, number, top + waveTop + i * 16 + y, x, four, sums);
             }
         }
@@ -2861,8 +2949,14 @@ void Contract(uint item, uint thread)
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
+#if PHASED
+    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in the cache.
+    const uint number = item % matrices;
+    const uint tile = item / matrices % tileCount;
+#else
     const uint tile = item % tileCount;
     const uint number = item / tileCount % matrices;
+#endif
     const uint part = item / tileCount / matrices;
 
     // Some rows of tiles are walked together, so that what they read stays in the cache.
@@ -3005,7 +3099,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS == 1
 #if IN_BLOCKS
-    FoldBlock((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    FoldBlock(group.y * groupColumns + group.x, thread);
 #else
     FoldTogether(group.y * groupColumns + group.x, thread);
 #endif

@@ -16,10 +16,12 @@
 //              2 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
 //              3 OutputTensor from these parts
 //              4 like 2, for at most 4 rows or columns, some columns at a time
+//              5 both factors for pass 2, into `scratch`, as they are but for zeros behind each line up to 16 bytes
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // ATensor and BTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
 //   COLUMN_AXIS  the one that counts their columns
+//   ORDERED    1 in pass 2 if both factors are in `scratch`, and in pass 5
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
@@ -40,8 +42,8 @@
 //   TURNED     1 if all matrices are transposed: LEFT is BTensor, RIGHT ATensor, and ROW_AXIS and
 //              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
 //   RIGHT_VECTOR  neighbours in 16 bytes: 8 of halves, else 4
+//   READS_AHEAD  1 if the next products are read while these are used, else 0
 //   VECTORS    vectors that a thread reads at once: 1, 2, 4 or 8, of as many columns if RIGHT_ALONG, else products
-//   WHOLE_STEPS  1 if threads always have as many products at once, 0 if fewer may be left at the end
 //   LANES      threads that share the products of the same columns: a power of 2
 //   WIDTH      threads in a group that have other columns, so that there are LANES * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
@@ -112,6 +114,8 @@ typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
 typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
+#elif ORDERED || PASS > 3
+typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
 #endif
@@ -343,6 +347,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -1254,21 +1263,78 @@ void AddParts(uint item)
         return;
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    const List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    const List at = PlaceOf(number, row, column);
     vector<float, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, above - number * matrixRows, column + e), totals[e]);
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     StoreOutput(OffsetOf(at), Finished(at, totals[0]));
 #endif
 }
+#endif
+
+#if ORDERED
+static const uint atOnce = 128 / A_BITS;  // elements in 16 bytes
+
+// Where factors begin in scratch, counted in elements: behind the parts of sums
+uint OrderedFirst()
+{
+    return IN_PARTS ? (parts * matrices * matrixRows * matrixColumns + 3) / 4 * atOnce : 0;
+}
+
+// How many vectors of 16 bytes a factor is there that has so many rows, or columns
+uint OrderedVectors(bool isAlong, uint lines)
+{
+    const uint across = (isAlong ? matrixDepth : lines) + atOnce - 1;
+    return matrices * (isAlong ? lines : matrixDepth) * (across / atOnce);
+}
+
+#if PASS == 5
+// Writes 16 bytes of one of the factors. Elements that are read at once, as X_ALONG has it, lie in lines of whole vectors.
+void PutInOrder(uint item)
+{
+    const uint leftVectors = OrderedVectors(LEFT_ALONG, matrixRows);
+    const bool isLeft = item < leftVectors, isAlong = isLeft ? LEFT_ALONG : RIGHT_ALONG;
+    const uint own = isLeft ? matrixRows : matrixColumns;
+    const uint length = isAlong ? matrixDepth : own;  // of a line
+    const uint across = (length + atOnce - 1) / atOnce;
+    const uint vectorNumber = isLeft ? item : item - leftVectors;
+    const uint lineNumber = vectorNumber / across, lines = isAlong ? own : matrixDepth;
+    const uint first = (vectorNumber - lineNumber * across) * atOnce;
+    const uint number = lineNumber / lines;
+    if (number >= matrices)
+        return;
+    const List at = PlaceOf(number, 0, 0);
+    uint from = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        from += (uint)at.entries[d] * (uint)(isLeft ? leftSteps[d / 4][d % 4] : rightSteps[d / 4][d % 4]);
+    const uint ownStep = isLeft ? (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    const uint depthStep = isLeft ? leftDepthStep : rightDepthStep;
+    const uint step = isAlong ? depthStep : ownStep;
+    from += (lineNumber - number * lines) * (isAlong ? ownStep : depthStep) + first * step;
+    uint4 some = (uint4)0;
+    [unroll]
+    for (uint e = 0; e < atOnce; e++)
+        if (first + e < length)
+        {
+#if A_BITS == 16
+            const uint element = isLeft ? (uint)asuint16(aTensor[from + e * step][0]) : (uint)asuint16(bTensor[from + e * step][0]);
+            some[e / 2] |= element << (e % 2 * 16);
+#else
+            some[e] = isLeft ? asuint((float)aTensor[from + e * step][0]) : asuint((float)bTensor[from + e * step][0]);
+#endif
+        }
+    scratch[OrderedFirst() / atOnce + item] = some;
+}
+#endif
 #endif
 #endif
 #if PASS == 2 && MATRIX_UNITS
@@ -1353,6 +1419,25 @@ static const uint sumPitch = 5;
 static const uint sumSize = NUM_THREADS / 32 * 16 * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
+#if ORDERED
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach * leftPieces; i++)
+    {
+        const uint number = thread + i / leftPieces * NUM_THREADS;
+        const uint row = number / (leftAcross / 8);
+        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
+        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (LeftBuffer)0;
+        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
+            next[i] = scratch[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+    }
+}
+#else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
 // follows; a branch around all of them would cost more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
@@ -1370,6 +1455,7 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
             next[i] = aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
+#endif
 
 void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
 {
@@ -1383,6 +1469,25 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
     }
 }
 
+#if ORDERED
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightBuffer next[rightEach * rightPieces])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < rightEach * rightPieces; i++)
+    {
+        const uint number = thread + i / rightPieces * NUM_THREADS;
+        const uint row = number / (rightAcross / 8);
+        const uint across = number % (rightAcross / 8) * 8 + i % rightPieces * RIGHT_VECTOR;
+        const uint2 place = RIGHT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (RightBuffer)0;
+        if ((rightEights % NUM_THREADS == 0 || number < rightEights) && place.x < matrixColumns && place.y < end)
+            next[i] = scratch[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+    }
+}
+#else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
 // follows; a branch around all of them would cost more.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightBuffer next[rightEach * rightPieces])
@@ -1400,6 +1505,7 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end, out 
             next[i] = bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
     }
 }
+#endif
 
 void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
 {
@@ -1413,27 +1519,29 @@ void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
     }
 }
 
-// Where four neighbours along the first row of a matrix are in the output
+// A thread stores four neighbours at once along a row, where these are a vector, else down a column, so that neighbouring threads
+// have those along a row.
+static const bool storesAlong = IN_PARTS || OUTPUT_VECTOR == 4;
+static const uint fourAcross = storesAlong ? 4 : 1, fourDown = 4 / fourAcross;
+
+// Where the columns of four elements begin in the output
 struct Four
 {
-    List places[4];
-    uint offsets[4 / OUTPUT_VECTOR];
+    List places[fourAcross];
+    uint offset;
 };
 
 Four FourAt(uint number, uint x)
 {
     Four four;
-    uint e;
     [unroll]
-    for (e = 0; e < 4; e++)
+    for (uint e = 0; e < fourAcross; e++)
         four.places[e] = PlaceOf(number, 0, x + e);
-    [unroll]
-    for (e = 0; e < 4 / OUTPUT_VECTOR; e++)
-        four.offsets[e] = OffsetOf(four.places[e]);
+    four.offset = OffsetOf(four.places[0]);
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums
+// Stores four neighbours: elements, or parts of their sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
     if (y >= matrixRows || x >= matrixColumns)
@@ -1446,17 +1554,18 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        four.places[e].entries[ROW_AXIS] += (int)y;
-        elements[e] = Finished(four.places[e], totals[e]);
+        List at = four.places[e % fourAcross];
+        at.entries[ROW_AXIS] += (int)(y + e / fourAcross);
+        elements[e] = Finished(at, totals[e]);
     }
-    const uint down = y * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
+    outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (x + e < matrixColumns)
-            outputTensor[four.offsets[e] + down] = (OUTPUT_STORED)elements[e];
+        if (y + e < matrixRows)
+            outputTensor[four.offset + (y + e) * step] = (OUTPUT_STORED)elements[e];
 #endif
 #endif
 }
@@ -1519,6 +1628,10 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
@@ -1570,19 +1683,21 @@ void Contract(uint item, uint thread)
     [unroll]
     for (j = 0; j < WAVE_COLUMNS / 16; j++)
     {
-        const uint x = left + waveLeft + j * 16 + lane % 4 * 4;
+        const uint across = 16 / fourAcross;
+        const uint x = left + waveLeft + j * 16 + lane % across * fourAcross;
         const Four four = FourAt(number, x);
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
             ControlBarrier(3, 3, EXCHANGED);
-            StoreSums(tiles[own], totals[i][j], 0, sumPitch, NON_PRIVATE);
+            StoreSums(tiles[own], totals[i][j], storesAlong ? 0 : 1, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
             for (uint n = 0; n < 2; n++)
             {
-                const uint y = n * 8 + lane / 4;
-                const float4 sums = asfloat(LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE));
+                const uint y = n * 8 + lane / across * fourDown;
+                const uint within = storesAlong ? y * sumPitch + lane % across : lane % across * sumPitch + y / 4;
+                const float4 sums = asfloat(LoadShared(tiles[own + within], NON_PRIVATE));
                 StoreFour(part, number, top + waveTop + i * 16 + y, x, four, sums);
             }
         }
@@ -1619,7 +1734,11 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         const uint2 place = LeftPlace(number) + uint2(first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
+#if ORDERED
+            next[i] = asfloat(scratch[(base + place.x * step + place.y * leftDepthStep) / 4]);
+#else
             next[i] = (LeftVector)aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+#endif
     }
 }
 
@@ -1676,7 +1795,11 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end, out 
         const uint2 place = RightPlace(number) + uint2(first, product);
         next[i] = (RightVector)0;
         if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
+#if ORDERED
+            next[i] = asfloat(scratch[(base + place.x * step + place.y * rightDepthStep) / 4]);
+#else
             next[i] = (RightVector)bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+#endif
     }
 }
 
@@ -1725,8 +1848,13 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     for (i = 0; i < THREAD_ROWS; i++)
     {
         const uint y = top + i / 4 * 16 + i % 4;
+        const uint place = PartOf(part, number, y, x);
         if (y < matrixRows)
-            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
+#if ORDERED
+            scratch[place / 4][place % 4] = asuint(totals[i][0]);
+#else
+            scratch[place] = asuint(totals[i][0]);
+#endif
     }
 #else
     // One column at a time, which takes few registers.
@@ -1781,6 +1909,10 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint wave = thread / 32, lane = thread % 32;
     const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
@@ -1854,7 +1986,11 @@ void Contract(uint item, uint thread)
 #endif
 #if PASS == 4
 
-typedef vector<float, LEFT_VECTOR> LeftVector;
+#if TURNED
+typedef RightBuffer LeftVector;
+#else
+typedef LeftBuffer LeftVector;
+#endif
 #if RIGHT_ALONG
 static const uint threadColumns = VECTORS;
 static const uint threadStep = RIGHT_VECTOR;  // products at once
@@ -1864,14 +2000,15 @@ static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
 static const uint laneDistance = WIDTH;  // neighbours read neighbouring columns
 #endif
-groupshared float sums[threadColumns * NUM_THREADS];
+static const uint shares = LANES / threadColumns;  // lanes that add up the sums of one column
+groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];
 
 LeftVector LeftAt(uint at)
 {
 #if TURNED
-    return (LeftVector)bTensor[at / LEFT_VECTOR];
+    return bTensor[at / LEFT_VECTOR];
 #else
-    return (LeftVector)aTensor[at / LEFT_VECTOR];
+    return aTensor[at / LEFT_VECTOR];
 #endif
 }
 
@@ -1896,21 +2033,37 @@ float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
 #endif
 }
 
-// Adds up what the lanes have in `sums`, always in the same order; the first lane has it then
-void AddLanes(uint thread, uint lane)
+// What a thread reads at once: products of some columns, and of all rows; zeros beyond the last product
+struct Step
 {
+    uint4 right[VECTORS];
+    LeftVector left[TILE_ROWS * threadStep / LEFT_VECTOR];
+};
+
+Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint columnStep, uint product, uint end)
+{
+    Step step;
     [unroll]
-    for (uint others = LANES / 2; others > 0; others /= 2)
+    for (uint v = 0; v < VECTORS; v++)
     {
-        GroupMemoryBarrierWithGroupSync();
-        if (lane < others)
-        {
-            [unroll]
-            for (uint e = 0; e < threadColumns; e++)
-                sums[e * NUM_THREADS + thread] += sums[e * NUM_THREADS + thread + others * laneDistance];
-        }
+        step.right[v] = (uint4)0;
+#if RIGHT_ALONG
+        if (product < end)
+            step.right[v] = RightAt(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product);
+#else
+        if (product + v < end)
+            step.right[v] = RightAt(rightFrom + min(column, matrixColumns - RIGHT_VECTOR) + (product + v) * rightDepthStep);
+#endif
     }
-    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (uint i = 0; i < TILE_ROWS * threadStep / LEFT_VECTOR; i++)
+    {
+        const uint y = i / (threadStep / LEFT_VECTOR), k = i % (threadStep / LEFT_VECTOR) * LEFT_VECTOR;
+        step.left[i] = (LeftVector)0;
+        if (product + k < end)
+            step.left[i] = LeftAt(leftFrom + y * rowStep + (product + k) * leftDepthStep);
+    }
+    return step;
 }
 
 // Some columns of all rows, or parts of their sums. Lanes take turns with the products of the same columns.
@@ -1938,6 +2091,10 @@ void ContractRows(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint lane = thread / laneDistance % LANES;
     const uint beside = RIGHT_ALONG ? thread / LANES : thread % WIDTH;
@@ -1954,56 +2111,75 @@ void ContractRows(uint item, uint thread)
 
     // What is beyond the last column is not stored, and may be anything; beyond the last product both factors are 0.
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    const uint first = begin + lane * threadStep;
+#if READS_AHEAD
+    Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
+#endif
     [loop]
-    for (uint product = begin + lane * threadStep; product < end; product += LANES * threadStep)
+    for (uint product = first; product < end; product += LANES * threadStep)
     {
-        uint4 next[VECTORS];
-        [unroll]
-        for (uint v = 0; v < VECTORS; v++)
-#if RIGHT_ALONG
-            next[v] = RightAt(rightBase + min(column + v, matrixColumns - 1) * columnStep + product);
+#if READS_AHEAD
+        const Step step = next;
+        next = StepAt(leftBase, rowStep, rightBase, column, columnStep, product + LANES * threadStep, end);
 #else
-        {
-            next[v] = (uint4)0;
-            if (WHOLE_STEPS || product + v < end)
-                next[v] = RightAt(rightBase + min(column, matrixColumns - RIGHT_VECTOR) + (product + v) * rightDepthStep);
-        }
+        const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
 #endif
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
-            for (uint k = 0; k < threadStep; k += LEFT_VECTOR)
+            for (uint k = 0; k < threadStep; k++)
             {
-                LeftVector some = (LeftVector)0;
-                if (WHOLE_STEPS || product + k < end)
-                    some = LeftAt(leftBase + y * rowStep + (product + k) * leftDepthStep);
+                const float some = (float)step.left[(y * threadStep + k) / LEFT_VECTOR][k % LEFT_VECTOR];
                 [unroll]
-                for (uint n = 0; n < LEFT_VECTOR; n++)
-                    [unroll]
-                    for (e = 0; e < threadColumns; e++)
-                        totals[y][e] = mad(some[n], ElementOf(next, k + n, e), totals[y][e]);
+                for (e = 0; e < threadColumns; e++)
+                    totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
             }
     }
 
+    // Always in the same order, lanes add up what all of them have of one column, row by row, and then what they have of that.
+    const uint own = lane / shares, share = lane % shares;
+    float added[TILE_ROWS];
     [unroll]
     for (y = 0; y < TILE_ROWS; y++)
     {
         [unroll]
         for (e = 0; e < threadColumns; e++)
             sums[e * NUM_THREADS + thread] = totals[y][e];
-        AddLanes(thread, lane);
-        [loop]
-        for (uint x = column + lane; x < min(column + threadColumns, matrixColumns); x += LANES)
-        {
-            const float total = sums[(x - column) * NUM_THREADS + thread - lane * laneDistance];
-#if IN_PARTS
-            scratch[PartOf(part, number, y, x)] = asuint(total);
-#else
-            const List at = PlaceOf(number, y, x);
-            outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
-#endif
-        }
         GroupMemoryBarrierWithGroupSync();
+        const uint from = own * NUM_THREADS + thread - (lane - share) * laneDistance;
+        added[y] = 0;
+        [unroll]
+        for (e = 0; e < threadColumns; e++)
+            added[y] += sums[from + e * shares * laneDistance];
+        GroupMemoryBarrierWithGroupSync();
+    }
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+        sums[y * NUM_THREADS + thread] = added[y];
+    [unroll]
+    for (uint others = shares / 2; others > 0; others /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (share < others)
+        {
+            [unroll]
+            for (y = 0; y < TILE_ROWS; y++)
+                sums[y * NUM_THREADS + thread] += sums[y * NUM_THREADS + thread + others * laneDistance];
+        }
+    }
+    const uint x = column + own;
+    if (share > 0 || x >= matrixColumns)
+        return;
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+    {
+        const float total = sums[y * NUM_THREADS + thread];
+#if IN_PARTS
+        scratch[PartOf(part, number, y, x)] = asuint(total);
+#else
+        const List at = PlaceOf(number, y, x);
+        outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+#endif
     }
 }
 #endif
@@ -2039,6 +2215,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #elif PASS == 4
     ContractRows(group.y * groupColumns + group.x, thread);
+#elif PASS == 5
+    PutInOrder((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

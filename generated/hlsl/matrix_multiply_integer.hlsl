@@ -288,6 +288,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -759,11 +764,11 @@ void AddParts(uint item)
         return;
     const uint column = item % matrixColumns;
     const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    const List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    const List at = PlaceOf(number, row, column);
     vector<int, OUTPUT_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / OUTPUT_VECTOR]);
+        totals += asint(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
     StoreOutput(OffsetOf(at), Finished(at, totals[0]));
 }
 #endif

@@ -243,6 +243,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 10,
                 "columns": 5,
+                "can_wait": 0,
             },
             {
                 "number": 6,
@@ -257,6 +258,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
             {
                 "number": 7,
@@ -271,6 +273,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
             {
                 "number": 8,
@@ -285,6 +288,7 @@ SHADER = Shader(
                 "has_units": 0,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
         ),
     },

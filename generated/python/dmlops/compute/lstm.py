@@ -261,6 +261,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 10,
                 "columns": 5,
+                "can_wait": 0,
             },
             {
                 "number": 6,
@@ -275,6 +276,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
         ),
     },

@@ -198,9 +198,9 @@ SHADER = Shader(
     ),
     forms={
         "separable": (
-            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
-            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
-            {"number": 4, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
+            {"number": 4, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0, "leaves_out": 0},
         ),
     },
     planner="separable",

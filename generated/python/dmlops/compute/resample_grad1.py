@@ -199,8 +199,20 @@ SHADER = Shader(
     ),
     forms={
         "separable": (
-            {"number": 2, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
-            {"number": 3, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
+            {
+                "number": 2,
+                "tensor": "InputGradientTensor",
+                "output": "OutputGradientTensor",
+                "is_sum": 1,
+                "leaves_out": 1,
+            },
+            {
+                "number": 3,
+                "tensor": "InputGradientTensor",
+                "output": "OutputGradientTensor",
+                "is_sum": 1,
+                "leaves_out": 1,
+            },
         ),
     },
     planner="separable",

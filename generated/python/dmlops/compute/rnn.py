@@ -203,6 +203,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 10,
                 "columns": 5,
+                "can_wait": 0,
             },
             {
                 "number": 5,
@@ -217,6 +218,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
         ),
     },

@@ -16,6 +16,8 @@ from .vulkan_api import vk
 
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
 _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
+_PROCESSORS = "VK_NV_shader_sm_builtins"
+PROCESSORS = 128  # of groups that wait for one another
 LARGEST_GROUP = 512  # threads, of tiles for matrix units
 GROUP_MEMORY = 32 << 10  # bytes that these have to have
 
@@ -87,6 +89,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
     if has_descriptor_memory:
         chain = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(descriptorBuffer=True, pNext=chain)
         extensions = (*extensions, *_DESCRIPTORS)
+    capabilities |= waiting_groups(physical, _PROCESSORS in listed)
     # Bounds checks stay off.
     features = vk.VkPhysicalDeviceFeatures2(
         pNext=vk.VkPhysicalDeviceVulkan11Features(
@@ -107,6 +110,15 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
     return Detected(features, extensions, present, capabilities, has_descriptor_memory)
 
 
+def waiting_groups(physical: Any, is_told: bool) -> Capability:
+    """Whether there are processors for groups that wait for one another, if the device tells their number."""
+    counted = vk.VkPhysicalDeviceShaderSMBuiltinsPropertiesNV()
+    if is_told:
+        properties = vk.VkPhysicalDeviceProperties2(pNext=counted)
+        vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
+    return Capability.WAITING_GROUPS if counted.shaderSMCount >= PROCESSORS else NO_CAPABILITIES
+
+
 def matrix_units(instance: Any, physical: Any) -> Capability:
     """Which matrices are there as the shaders have them, in waves of their size."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
@@ -122,6 +134,7 @@ def matrix_units(instance: Any, physical: Any) -> Capability:
     properties = vk.VkPhysicalDeviceProperties2(pNext=stages)
     vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
     limits, compute = properties.properties.limits, vk.VK_SHADER_STAGE_COMPUTE_BIT
+    exchanges = vk.VK_SUBGROUP_FEATURE_VOTE_BIT | vk.VK_SUBGROUP_FEATURE_SHUFFLE_BIT
     has_waves = (
         matrices.cooperativeMatrix
         and stages.cooperativeMatrixSupportedStages & compute
@@ -129,7 +142,7 @@ def matrix_units(instance: Any, physical: Any) -> Capability:
         and waves.computeFullSubgroups
         and sizes.minSubgroupSize <= WAVE <= sizes.maxSubgroupSize
         and sizes.requiredSubgroupSizeStages & compute
-        and operations.supportedOperations & vk.VK_SUBGROUP_FEATURE_VOTE_BIT
+        and operations.supportedOperations & exchanges == exchanges
         and limits.maxComputeWorkGroupInvocations >= LARGEST_GROUP
         and limits.maxComputeSharedMemorySize >= GROUP_MEMORY
     )

@@ -20,10 +20,12 @@ from ..plain import is_a, plain
 from ..quoting import shown
 from .call import Call
 from .commands import copy, write
+from .descriptors import DescriptorMemory
 from .detection import detected
 from .errors import GpuUnavailable, Unsupported
+from .pipelines import Pipeline
 from .programs import Program, Programs
-from .resources import Buffer, Bytes, Pipeline
+from .resources import Buffer, Bytes
 from .vulkan_api import check, vk
 
 MOST_RECORDED = 256  # dispatches in calls that are kept
@@ -69,6 +71,7 @@ class Device:
             ),
             None,
         )
+        self.descriptors = DescriptorMemory(self, physical) if found.has_descriptor_memory else None
         self._queue = vk.vkGetDeviceQueue(self.handle, family, 0)
         self._command_pool = vk.vkCreateCommandPool(
             self.handle,

@@ -114,13 +114,23 @@ class RowsPass(NamedTuple):
 
 
 class SeparablePass(NamedTuple):
-    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`.
-    Tensor and output are tensors by number."""
+    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`,
+    but for some of their boxes if it `leaves_out` any. Tensor and output are tensors by number."""
 
     number: int
     tensor: int
     output: int
     is_sum: bool
+    leaves_out: bool
+
+
+class NearbyPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, works out an output from sums of the only intermediate tensor
+    around each element, in boxes on all dimensions but the first `head`. `output` is a tensor by number."""
+
+    number: int
+    output: int
+    head: int
 
 
 class DefinitionShader(NamedTuple):
@@ -139,6 +149,7 @@ class DefinitionShader(NamedTuple):
     rows: RowsPass
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
+    nearby: NearbyPass
 
 
 class Listed(NamedTuple):
@@ -231,7 +242,8 @@ class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
     are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
-    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0."""
+    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0.
+    `covering`: the sizes of the box around an element whose entries are added up."""
 
     is_double: bool
     tensors: Tensors
@@ -247,6 +259,7 @@ class Definition(NamedTuple):
     reduced: Sizes
     sums: Sizes
     separable: Separable
+    covering: Sizes
 
 
 class DefinitionParams(NamedTuple):

@@ -26,7 +26,18 @@ from .definition import (
     space_of,
     tell_known,
 )
-from .loops import Words, ceil_div, check_span, element_count, grid, power_below, times
+from .loops import (
+    Dimensions,
+    Loop,
+    Words,
+    ceil_div,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+    power_below,
+    times,
+)
 from .phases import is_divided, row_dimension, upright
 from .planning import Planning
 from .reasons import Reason
@@ -34,6 +45,7 @@ from .told import NO_MEMBER, NONE, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
+    BLOCK_FEW,
     BLOCK_LAYERS,
     BLOCK_PLACES,
     BLOCK_REACH,
@@ -83,6 +95,8 @@ class Weights(NamedTuple):
 
 
 class SlidingParams(NamedTuple):
+    sizes: Annotated[Dimensions, "OUTPUT_RANK"]
+    "of the output"
     planeSteps: Eight
     "of the tensor, from one element of the output to the next; lists fill two vectors"
     window: Annotated[list[int], 64]
@@ -99,9 +113,8 @@ class SlidingParams(NamedTuple):
     "of a window: all that differ in more than its last two dimensions"
     planes: int
     "of the output: likewise"
-    blocksDown: int
-    "of a plane"
-    blocksAcross: int
+    blocks: Annotated[Dimensions, "2"]
+    "of a plane, down and across"
     groupColumns: int
     "thread groups along x"
     weights: Words
@@ -201,7 +214,9 @@ def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line, shares: i
         whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns)
     ):
         rows = rows // 2
-    while columns > least_columns and not is_unrolled(down, across, rows, columns):
+    while columns > least_columns and (
+        whole < columns * BLOCK_FEW or not is_unrolled(down, across, rows, columns)
+    ):
         columns = columns // 2
     if down.elements * across.elements == 1 or not is_unrolled(down, across, rows, columns):
         return Block(0, 1, 1, 1, 0)
@@ -361,6 +376,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     groups = grid(out, threads, in_group, 1)
     out.define("PASS", shader.sliding.number)
     out.define("NUM_THREADS", in_group)
+    out.define("OUTPUT_RANK", len(output.sizes))
     out.define("WINDOW_RANK", len(sliding.sizes))
     out.define("WINDOW_AXIS", sliding.axes[0])
     if shader.sliding.weights != NONE:
@@ -379,6 +395,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if len(sliding.counted.first) > 0:
         counted = frame_words(out, sliding.counted)
     params = SlidingParams(
+        dimensions([Loop(size, []) for size in output.sizes]),
         plane_steps(sliding, tensor, output),
         window_constants(out, sliding, tensor),
         counted,
@@ -389,8 +406,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         whole,
         layers,
         planes,
-        blocks_down,
-        blocks_across,
+        dimensions([Loop(blocks_down, []), Loop(blocks_across, [])]),
         groups.columns,
         weights.words,
         known.scalars,

@@ -187,6 +187,8 @@ BLOCK_THREADS = 128  # not measured
 "threads in a group"
 BLOCK_BUSY = 131072  # not measured
 "threads that keep a GPU busy; with fewer, blocks are smaller"
+BLOCK_FEW = 32768  # not measured
+"threads that keep it busy where each has one row; with fewer, blocks have fewer columns"
 BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
 "channels of a block that a thread has to itself, at least"
 BLOCK_SHARES = 8  # NVIDIA H200: 4 at 0.87
@@ -206,6 +208,25 @@ SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
 "groups that leave none of it idle at the end; with more, each has more planes and rows"
 SEPARABLE_TABLE = 7168  # not measured
 "words of tables in group memory, at most"
+SEPARABLE_FEW = 65536  # not measured
+"elements that are few: a thread has one"
+SEPARABLE_SMALLER = 3  # not measured
+"how many times as wide a tensor is as the output where rows are added up before columns"
+SEPARABLE_COLUMNS = 64  # not measured
+"columns of the output that a group has then, at most"
+SEPARABLE_ROWS = 8  # not measured
+"rows of it"
+SEPARABLE_SPAN = 512  # not measured
+"columns of the tensor that it reads, at most, but for those of one more element"
+
+NEARBY_THREADS = 256  # not measured
+"threads in a group, at most, that works out what lies around its elements"
+NEARBY_COLUMNS = 32  # not measured
+"columns of its tile, at most"
+NEARBY_ROWS = 32  # not measured
+"rows of its tile, at most"
+NEARBY_ROOM = 2048  # not measured
+"entries for which it has room"
 
 THIN_LEAST_THREADS = 256  # not measured
 "threads in a group that multiplies few rows, at least"

@@ -14,14 +14,18 @@ from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .contraction import (
+    ORDERING,
     Matrices,
     Side,
     Split,
     axis_steps,
     contraction_params,
+    copied,
+    copied_words,
     first_of,
     is_bordered,
     merged_last,
+    pays_to_copy,
     side_vector,
     stored_at_once,
     window_words,
@@ -41,6 +45,7 @@ from .tuning import (
     UNITS_GROUPS,
     UNITS_MOST_PARTS,
     UNITS_PART,
+    UNITS_SHALLOW,
     UNITS_SHORT,
     UNITS_TALL,
 )
@@ -104,6 +109,13 @@ def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
     return Halves(True, 1)
 
 
+def right_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Halves:
+    """How the right factor is read."""
+    if found.column_axis == NONE:
+        return pixels_of(told, shader)
+    return halves_of(found.right, found.column_axis, found.columns, found.depth)
+
+
 def unit_tile_for(found: Matrices) -> UnitTile:
     """The tile that suits the matrices: as large as leaves enough of them."""
     if found.column_axis == NONE and is_tall(found):
@@ -113,7 +125,10 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     if found.rows <= 16:
         return UnitTile(16, 64, 64, 16, 16, 2)
     if found.rows <= TILE_FEW_ROWS:
-        return UnitTile(32, 64, 64, 32, 16, 2)
+        is_wide = tiles_of(found, 32, 128) * UNITS_MOST_PARTS >= 2 * UNITS_GROUPS
+        return UnitTile(32, 128 if is_wide else 64, 64, 32, 16, 2)
+    if found.depth <= UNITS_SHALLOW and tiles_of(found, 32, 32) < UNITS_GROUPS:
+        return UnitTile(32, 32, 64, 16, 16, 1 if found.depth <= 64 else 2)
     if tiles_of(found, 128, 128) < UNITS_GROUPS:
         return UnitTile(64, 128, 64, 32, 32, 2)
     if found.depth <= UNITS_SHORT or tiles_of(found, 128, 256) < UNITS_GROUPS:
@@ -152,7 +167,7 @@ def unit_split(found: Matrices, tile: UnitTile) -> Split:
     is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # each group has much to wait for
     enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
     parts = 1
-    if found.columns % 4 == 0 and groups < enough:
+    if found.columns % 4 == 0 and groups < enough and tile.columns > 32:
         # Of tall tiles one too many would wait for all others.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
         parts = max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
@@ -190,10 +205,16 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     split = unit_split(found, tile)
     is_windowed = found.column_axis == NONE
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
+    right = right_of(told, shader, found)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
+    is_copied = not is_windowed and pays_to_copy(found, min(left.vector, right.vector) == 1)
     whole = times(times(found.rows, found.columns), found.count)
     part_words = whole * split.parts if split.parts > 1 else 0
-    words = part_words + (times(4, in_order(found)) if is_ordered else 0)
+    factors = found
+    if is_copied:
+        factors = copied(found, 8)
+    copied_items = copied_words(factors, 8) // 4 if is_copied else 0
+    words = part_words + times(4, in_order(found) if is_ordered else copied_items)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     out.begin()
@@ -218,7 +239,15 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
     places = window_words(out, told, shader)
-    factors = found
+    if is_copied:
+        out.define("ORDERED", 1)
+        out.define("LEFT_ALONG", int(left.is_along))
+        out.define("RIGHT_ALONG", int(right.is_along))
+        dispatch_single(
+            out, told, shader, found, first, split, places, known, number + ORDERING, copied_items
+        )
+        left = Halves(left.is_along, 8)
+        right = Halves(right.is_along, 8)
     if is_ordered:
         dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
         first = 2 * part_words
@@ -226,18 +255,15 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         factors = ordered(found, output)
     out.define("PASS", number)
     out.define("MATRIX_UNITS", 1)
+    define_tile(out, tile, left, right)
+    out.define("ORDERED", int(is_ordered or is_copied))
     if is_windowed:
-        define_tile(out, tile, left, pixels_of(told, shader))
-    else:
-        define_tile(out, tile, left, halves_of(found.right, found.column_axis, found.columns, found.depth))
-    if is_windowed:
-        out.define("ORDERED", int(is_ordered))
         out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
     params = contraction_params(told, shader, factors, first, split, places, known, groups)
-    out.dispatch(params, groups, is_ordered)
+    out.dispatch(params, groups, is_ordered or is_copied)
     if split.parts > 1:
         dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
 
