@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import struct
 import subprocess
@@ -16,6 +18,7 @@ from dmlgen.registry import Member as RegistryMember
 from dmlgen.registry import Operator, Registry, Struct
 
 SOURCES = Path(__file__).parent / "c"
+BUILT = Path(__file__).parents[1] / "build/programs"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -30,11 +33,28 @@ def compiler(name: str) -> str:
 
 
 def build(header: Path, source: str, program: Path, name: str, *options: str) -> Path:
-    """Compile and link a file of tests/c against the header; its warnings are errors."""
+    """Compile and link a file of tests/c against the header; its warnings are errors.
+
+    The header takes a compiler half a minute, and many tests want the same program: each is kept
+    under the hash of what it is made of.
+    """
     language = ("-x", "c++", "-std=c++17") if name.endswith("++") else ("-std=c11",)
-    command = [compiler(name), *language, *WARNINGS, *options, f"-I{header.parent}", str(SOURCES / source)]
-    result = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    options = (*language, *WARNINGS, *options)
+    folders = [header.parent, *(Path(option[2:]) for option in options if option.startswith("-I"))]
+    texts = [path.read_bytes() for folder in folders for path in sorted(folder.glob("*.h"))]
+    command = [compiler(name), *(option for option in options if not option.startswith("-I"))]
+    made_of = (command, os.stat(command[0]).st_mtime_ns, (SOURCES / source).read_bytes(), texts)
+    kept = BUILT / hashlib.sha256(repr(made_of).encode()).hexdigest()
+    if not kept.exists():
+        places = (*(f"-I{folder}" for folder in folders), str(SOURCES / source), "-o", str(program))
+        result = subprocess.run([*command, *places], capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        BUILT.mkdir(parents=True, exist_ok=True)
+        copy = kept.with_suffix(f".{os.getpid()}")
+        shutil.copy2(program, copy)
+        copy.replace(kept)  # at once, for whoever looks for it meanwhile
+    else:
+        shutil.copy2(kept, program)
     return program
 
 

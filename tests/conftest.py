@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from dmlgen.cli import ROOT, main
+
+# Mesa's driver for CPUs would optimise every shader at length that a test runs once, on a few numbers.
+os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,55 @@ def device() -> Any:
     found = opened()
     found.programs = Programs()
     return found
+
+
+def is_software(device: Any) -> bool:
+    """Whether the device is a driver that runs on the CPU."""
+    from dmlops.gpu.vulkan_api import vk
+
+    return bool(device.type == vk.VK_PHYSICAL_DEVICE_TYPE_CPU)
+
+
+@cache
+def flushes(device: Any) -> bool:
+    """Whether the device takes subnormal numbers in single precision for zeros, as D3D12 has it and Vulkan
+    lets it."""
+    tiny = np.array([np.finfo(np.float32).tiny])
+    of = dmlops.TensorDesc("FLOAT32", (1,))
+    desc = dmlops.ElementWiseAdd(ATensor=of, BTensor=of, OutputTensor=of)
+    found = gpu.run(desc, {"ATensor": tiny, "BTensor": tiny * np.float32(-0.75)}, device)["OutputTensor"]
+    return bool(found[0] != tiny[0] / 4)
+
+
+@cache
+def quotient_error(device: Any) -> float:
+    """How far quotients in single precision may be off, in units in the last place: by none beyond rounding
+    on a device that shows none, else by what Vulkan allows."""
+    dividends, divisors = np.random.default_rng(1).uniform(1, 2, (2, 4096)).astype(np.float32)
+    of = dmlops.TensorDesc.of(dividends)
+    desc = dmlops.ElementWiseDivide(ATensor=of, BTensor=of, OutputTensor=of)
+    found = gpu.run(desc, {"ATensor": dividends, "BTensor": divisors}, device)["OutputTensor"]
+    return 0.0 if np.array_equal(found, dividends / divisors) else 2.5
+
+
+def flushed(numbers: np.ndarray) -> np.ndarray:
+    """With zeros in place of what is subnormal in single precision."""
+    return np.where(np.abs(numbers) < np.finfo(np.float32).tiny, np.copysign(0, numbers), numbers)
+
+
+def alternatives(device: Any, oracle: Callable[..., Any], *arrays: np.ndarray) -> list[Any]:
+    """What a device may make of arrays: what the oracle does, and where it flushes also that of any of them
+    flushed, and each of these flushed."""
+    if not flushes(device):
+        return [oracle(*arrays)]
+    found = [oracle(*given) for given in product(*((array, flushed(array)) for array in arrays))]
+    return [*found, *map(flushed, found)]
+
+
+def smallest_compared(device: Any, dtype: Any) -> float:
+    """0; or, where the device flushes numbers of this type, a size well above what it flushes, as functions
+    have smaller numbers on the way."""
+    return float(np.finfo(dtype).tiny) * 2**26 if dtype == np.float32 and flushes(device) else 0.0
 
 
 def planned(case: Case) -> Dispatch:

@@ -117,6 +117,9 @@ def test_values(text: str, expected: object) -> None:
         ("A.Sizes < A.Strides", "expression-type", 1),
         ("A.Sizes == A.Sizes", "idle-expression", 1),
         ("A.Sizes[-1]", "expression-form", 9),
+        ("A.Sizes[8]", "expression-form", 9),
+        ("A.Sizes[:2][2]", "expression-form", 13),
+        ("A.Sizes[3:5][Axis + 2]", "expression-form", 14),
         ("A.Sizes[0] and Axis", "expression-type", 1),
         ("1 if Axis else 2", "expression-type", 6),
         ("Scale.Depth", "unknown-name", 7),
@@ -168,7 +171,7 @@ def test_printing_and_parsing_are_inverse(text: str) -> None:
     ("text", "bounds"),
     [
         ("max(A.DimensionCount - Axis, 0)", (0, 8)),
-        ("len(A.Sizes + A.Sizes[1:])", (0, 16)),
+        ("len(A.Sizes + A.Sizes[1:])", (0, 15)),
         ("len([1, 2] + A.Sizes[:3])", (2, 5)),
         ("A.DimensionCount - 1", (-1, 7)),
         ("max(Offset, 0)", (0, LIMIT)),

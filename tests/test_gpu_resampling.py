@@ -13,6 +13,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import telling
+from dmlops.gpu.plans import nearby, separable
 from dmlops.gpu.plans.definition import plan_definition
 from gpu_device import device, run_in_guard_zones
 
@@ -80,6 +81,8 @@ LINEAR = {
     ),
     "several tiles": resampling("LINEAR", of(F, 5, 35, 150), of(F, 5, 70, 300), [1.0, 2.0, 2.0]),
     "many planes": resampling("LINEAR", of(F, 7, 11, 3, 5), of(F, 7, 11, 6, 10), [1.0, 1.0, 2.0, 2.0]),
+    "far apart": resampling("LINEAR", of(F, 2, 200), of(F, 2, 50), [1.0, 0.1]),
+    "large and smaller": resampling("LINEAR", of(F, 3, 40, 2100), of(F, 3, 35, 700), [1.0, 0.875, 1 / 3]),
     "much smaller": resampling("LINEAR", of(H, 2, 90, 300), of(H, 2, 7, 11), [1.0, 7 / 90, 11 / 300]),
 }  # fmt: skip
 NEAREST = {
@@ -91,6 +94,7 @@ NEAREST = {
     "no scale": resampling("NEAREST_NEIGHBOR", of(F, 9, 8), of(F, 3, 3), [0.0, 1.0]),
 }
 ANTIALIASED = {
+    "a large picture": antialiased(of(H, 2, 3, 120, 800), of(H, 2, 3, 60, 190)),
     "a ninth": antialiased(of(F, 1, 3, 40, 300), of(F, 1, 3, 9, 33)),
     "more taps than tables have": antialiased(of(F, 4, 700), of(F, 4, 3)),
     "of planes, too": antialiased(of(F, 24, 11, 5), of(F, 5, 3, 2)),
@@ -119,6 +123,9 @@ POOLINGS = {
     "average of three dimensions": gradient(
         "Average", of(F, 1, 2, 3, 3, 4), of(F, 1, 2, 5, 5, 7), 3, IncludePadding=True
     ),
+    "average of several tiles": gradient(
+        "Average", of(H, 1, 2, 36, 51), of(H, 1, 2, 71, 100), 3, IncludePadding=False
+    ),
     "windows apart": gradient(
         "Average", of(F, 1, 2, 3, 3), of(F, 1, 2, 9, 9), 2, Strides=4, IncludePadding=True
     ),
@@ -127,6 +134,8 @@ POOLINGS = {
         IncludePadding=False,
     ),
     "greatest": gradient("Max", of(F, 2, 3, 5, 6), of(F, 2, 3, 9, 11), 3),
+    "greatest of several tiles": gradient("Max", of(F, 1, 3, 40, 70), of(F, 1, 3, 40, 70), 3, Strides=1),
+    "greatest of three dimensions": gradient("Max", of(F, 1, 2, 3, 3, 4), of(F, 1, 2, 5, 5, 7), 3),
     "greatest, dilated": gradient("Max", of(F, 1, 2, 9, 10), of(F, 1, 2, 11, 12), 3, Strides=1, Dilations=2),
     "greatest, dilated more than moved": gradient(
         "Max", of(H, 1, 2, 5, 5), of(H, 1, 2, 14, 14), 3, Strides=2, Dilations=3
@@ -191,6 +200,59 @@ def test_what_is_no_number_goes_where_it_counts(name: str, value: float, device:
     check(device, CASES[name], inputs_of(CASES[name], value))
 
 
+def without_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles as large outputs have them."""
+    monkeypatch.setattr(separable, "SEPARABLE_FEW", 0)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("gradient")])
+def test_tiles_of_many_give_the_same(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_few(monkeypatch)
+    monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1000)
+    check(device, CASES[name], inputs_of(CASES[name]))
+
+
+SMALLER = [
+    *("antialiased: a ninth", "antialiased: of planes, too", "linear: smaller", "back: a picture"),
+    *("back: halves", "back: nearest", "back: nearest, made smaller", "linear: far apart"),
+]
+
+
+@pytest.mark.parametrize("value", [None, np.nan, np.inf])
+@pytest.mark.parametrize("name", SMALLER)
+def test_rows_before_columns_give_the_same(
+    name: str, value: float | None, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little smaller results are, and where columns reach farther than there is room for."""
+    without_few(monkeypatch)
+    monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1)
+    monkeypatch.setattr(separable, "SEPARABLE_SPAN", 24)
+    assert int(gpu.planned(CASES[name]).dispatches[0].defines["SPAN"]) > 0
+    check(device, CASES[name], inputs_of(CASES[name], value))
+
+
+GRADIENTS = [name for name in CASES if name.startswith("gradient")]
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_poolings_have_the_bytes_of_the_definition(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether groups work out what their elements take, or a dispatch for all, or each thread for itself,
+    where windows lie in other places than their number suggests."""
+    inputs = inputs_of(CASES[name])
+    assert len(gpu.planned(CASES[name]).dispatches) == 1
+    (groups,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    with monkeypatch.context() as patch:
+        patch.setattr(nearby, "entries_needed", lambda *_: 1)
+        patch.setattr(nearby, "NEARBY_ROOM", 5)
+        (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    monkeypatch.setattr(nearby, "NEARBY_ROOM", 0)
+    assert len(gpu.planned(CASES[name]).dispatches) == 2
+    (defined,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    assert groups.tobytes() == alone.tobytes() == defined.tobytes()
+
+
 def test_c_plans_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
     for name, desc in CASES.items():
@@ -213,13 +275,16 @@ def test_linear_is_what_numpy_interpolates(device: Any) -> None:
 def test_tables_give_the_bytes_of_the_definition(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sums of the same products in the same order, whether a thread goes through its box or has tables."""
+    """Sums of the same products in the same order, whether a thread goes through its box or has tables, for
+    few elements or for many."""
     inputs = inputs_of(CASES[name])
+    (few,) = run_in_guard_zones(device, CASES[name], inputs).values()
+    without_few(monkeypatch)
     (tables,) = run_in_guard_zones(device, CASES[name], inputs).values()
     monkeypatch.setitem(telling.PLANNERS, "separable", plan_definition)
     assert len(gpu.planned(CASES[name]).dispatches) == 2
     (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    assert tables.tobytes() == alone.tobytes()
+    assert few.tobytes() == tables.tobytes() == alone.tobytes()
 
 
 def test_gradients_are_those_of_what_numpy_interpolates(device: Any) -> None:

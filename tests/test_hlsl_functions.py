@@ -16,7 +16,7 @@ import pytest
 
 from dmlgen.outputs.hlsl_functions import written_out
 from dmlops.gpu import compiler
-from gpu_device import device
+from gpu_device import device, smallest_compared
 from test_hlsl import instructions, validate
 
 __all__ = ["device"]
@@ -173,14 +173,6 @@ def evaluate(device: Any, name: str, *arguments: Any) -> Any:
     )
 
 
-def smallest_compared(device: Any, type_name: str) -> float:
-    """0; or, where additions on the device flush subnormal numbers to zero, a size well above those."""
-    dtype = TYPES[type_name]
-    tiny = np.array([np.finfo(dtype).tiny], dtype)
-    difference = run(device, shader("", "a + b", 2, type_name, type_name), dtype, tiny, tiny * dtype(-0.75))
-    return 0.0 if difference[0] != 0 else float(tiny[0]) * 2**26
-
-
 def comparable(smallest: float, arrays: tuple[Any, ...]) -> Any:
     """Where no array has a number between 0 and the smallest to be compared."""
     return np.all([(array == 0) | ~(np.abs(array) < smallest) for array in arrays], axis=0)
@@ -258,7 +250,7 @@ def error_in_ulps(result: float, exact: Any, dtype: Any) -> float:
 
 def check_errors(device: Any, name: str, type_name: str, *arrays: Any) -> None:
     function, dtype = APPROXIMATIONS[name], TYPES[type_name]
-    smallest = smallest_compared(device, type_name)
+    smallest = smallest_compared(device, TYPES[type_name])
     usable = comparable(smallest, arrays)
     arrays = tuple(array[usable] for array in arrays)
     results = evaluate(device, name, *arrays)
@@ -334,7 +326,7 @@ def test_special_values(device: Any, name: str, type_name: str) -> None:
     arrays: tuple[Any, ...] = (special_values(dtype),)
     if name in BINARY:
         arrays = tuple(np.array(list(itertools.product(*arrays, *arrays)), dtype).T.copy())
-    usable = comparable(smallest_compared(device, type_name), arrays)
+    usable = comparable(smallest_compared(device, TYPES[type_name]), arrays)
     arrays = tuple(array[usable] for array in arrays)
     results = evaluate(device, name, *arrays)
     with np.errstate(all="ignore"):
@@ -363,7 +355,7 @@ def test_exact_functions_bit_for_bit(device: Any, name: str, type_name: str) -> 
         )
         arrays = (np.concatenate([*arrays, halves, *more]),)
     if name not in ON_BITS:
-        usable = comparable(smallest_compared(device, type_name), arrays)
+        usable = comparable(smallest_compared(device, TYPES[type_name]), arrays)
         arrays = tuple(array[usable] for array in arrays)
     results = evaluate(device, name, *arrays)
     with np.errstate(all="ignore"):
@@ -423,7 +415,7 @@ def test_errors_over_all_bit_patterns(device: Any, name: str) -> None:
     x = np.concatenate(
         [bits.astype(np.uint32).view(np.float32), np.linspace(-13, 2, 2**17, dtype=np.float32)]
     )
-    smallest = max(smallest_compared(device, "float"), float(np.finfo(np.float32).tiny))
+    smallest = max(smallest_compared(device, np.float32), float(np.finfo(np.float32).tiny))
     x = x[np.isfinite(x) & (np.abs(x) >= smallest)]
     exact = function.special(x.astype(np.float64))
     compared = np.abs(exact) >= smallest
@@ -441,7 +433,7 @@ def test_shifted_exponential(device: Any) -> None:
     assert np.array_equal(found[-4:], np.float32([1, 0, np.inf, np.nan]), equal_nan=True)
     x, found = x[:-4], found[:-4]
     exact = np.exp(x.astype(np.float64))
-    compared = exact >= max(smallest_compared(device, "float"), float(np.finfo(np.float32).tiny))
+    compared = exact >= max(smallest_compared(device, np.float32), float(np.finfo(np.float32).tiny))
     _, exponents = np.frexp(exact[compared])
     assert np.max(np.abs(found[compared] - exact[compared]) / np.exp2(exponents - 24.0)) <= 1.75
     assert np.all(found[~compared] <= 1e-30)

@@ -11,7 +11,7 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from gpu_device import device
+from gpu_device import alternatives, device
 from test_hlsl_functions import gelu
 
 __all__ = ["device"]
@@ -86,11 +86,14 @@ def test_all_halves(device: Any, operator: str) -> None:
 
 def test_arguments_need_not_be_halves(device: Any) -> None:
     """Scales put the argument of a function between and beyond all halves, and where floats are subnormal."""
-    for scale in (2.0**-140, 2.0**-40, 2.0**100):
+    for scale in (2.0**-126, 2.0**-40, 2.0**100):  # the first itself is not subnormal
         members = {"ScaleBias": {"Scale": scale, "Bias": 0.0}}
         with np.errstate(all="ignore"):
             scaled = HALVES.astype(np.float64) * scale
             for operator, oracle in (("LOG", np.log), ("ASINH", np.arcsinh), ("TANH", np.tanh)):
                 found = result(device, f"ELEMENT_WISE_{operator}", HALVES, **members)
-                exact = oracle(scaled.astype(np.float32).astype(np.float64)).astype(np.float16)
-                assert np.allclose(found, exact, rtol=2**-9, atol=2**-24, equal_nan=True), (operator, scale)
+                near = [
+                    np.isclose(found, exact.astype(np.float16), rtol=2**-9, atol=2**-24, equal_nan=True)
+                    for exact in alternatives(device, oracle, scaled.astype(np.float32).astype(np.float64))
+                ]
+                assert np.all(np.any(near, axis=0)), (operator, scale)

@@ -14,7 +14,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import matrix_units
+from dmlops.gpu.plans import contraction, matrix_units
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.matrix_units import UnitTile
 from gpu_device import device, run_in_guard_zones
@@ -45,6 +45,8 @@ PRODUCTS = {
     "both turned": product(half(2, 40, 72), half(2, 136, 40), None, "TT"),
     "odd sizes": product(half(33, 39), half(39, 131), half(33, 131)),
     "in twos": product(half(34, 38), half(130, 34), None, "TT"),
+    "batch of odd ones": product(half(2, 3, 33, 39), half(2, 3, 131, 39), half(2, 3, 33, 131), "NT"),
+    "in parts, odd depth": product(half(21, 1031), half(1031, 72), None),
     "in fours": product(half(36, 44), half(44, 132), None),
     "with gaps": product(
         half(18, 29, strides=(61, 2)), half(30, 29, strides=(42, 1)), half(18, 30, strides=(0, 1)), "NT"
@@ -78,6 +80,19 @@ WINDOWS = {
         half(1, 12, 7, 6), half(12, 9, 3, 5), GroupCount=2, Strides=[2, 3], Dilations=[2, 1]
     ),
     "backward, in parts": spread(half(1, 128, 3, 2), half(128, 36, 4, 4), Strides=2),
+    "backward, groups, with gaps": spread(
+        half(2, 48, 5, 6, strides=(2400, 49, 8, 1)), half(48, 9, 4, 3), GroupCount=2, Strides=[2, 3]
+    ),
+    "backward, three dimensions": spread(half(2, 40, 3, 4, 5), half(40, 20, 2, 3, 4), Strides=[1, 2, 3]),
+    "backward, side by side": spread(
+        half(2, 32, 8, 6), half(32, 10, 2, 4), Strides=[2, 4], GroupCount=2, StartPadding=0, EndPadding=0
+    ),
+    "backward, side by side, mirrored": spread(
+        half(2, 32, 4, 4), half(32, 20, 2, 2), Mode="CONVOLUTION", Strides=2, StartPadding=0, EndPadding=0
+    ),
+    "backward, side by side, cut": spread(
+        half(2, 32, 8, 8), half(32, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=1
+    ),
 }
 ROWS = {  # windows of which tiles have places beside each other at once
     "whole": convolution(half(2, 32, 9, 31), half(140, 32, 3, 3)),
@@ -148,6 +163,10 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("few channels", {"ORDERED": 1, "WHOLE_TAPS": 0}),
         ("one place", {"ORDERED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
         ("one place, odd", {"ORDERED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
+        ("backward, side by side", {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0, "BORDERED": 0}),
+        ("backward, side by side, mirrored", {"PHASED": 1, "RIGHT_VECTOR": 8}),
+        ("backward, side by side, cut", {"PHASED": 1, "RIGHT_VECTOR": 1}),
+        ("backward, in twos", {"PHASED": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
     ],
 )
 def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
@@ -162,7 +181,10 @@ def test_which_tiles_are_taken() -> None:
     assert tile(4096, 4096, 4096) == (128, 256)
     assert tile(4096, 64, 4096) == (128, 128)
     assert tile(1024, 1024, 1024) == (64, 128)
-    assert tile(32, 4096, 4096) == (32, 64)
+    assert tile(32, 4096, 4096) == (32, 128)
+    assert tile(32, 4096, 768) == (32, 64)
+    assert tile(256, 256, 256) == (32, 32)
+    assert tile(256, 1024, 256) == (64, 128)
 
 
 def test_tiles_and_parts_of_windows() -> None:
@@ -260,6 +282,20 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
     check(device, CASES[name])
 
 
+@pytest.mark.parametrize("name", ["odd sizes", "with gaps", "batch of odd ones", "in parts, odd depth"])
+def test_factors_in_order_give_them_too(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(contraction, "TILE_COPIED", 1)
+    monkeypatch.setattr(contraction, "TILE_COPIED_LINES", 1)
+    desc = PRODUCTS[name]
+    first, second, *_ = gpu.planned(desc, UNITS).dispatches
+    assert (first.defines["PASS"], second.defines["ORDERED"], second.waits) == (5, 1, True)
+    for one in (first, second):
+        validate(compiler.compile(shader("GEMM"), one.defines, "spirv", ["-WX"]), tmp_path, name)
+    check(device, desc)
+
+
 @pytest.mark.parametrize("tile", TILES)
 def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: tile)
@@ -269,7 +305,8 @@ def test_larger_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: py
 
 @pytest.mark.parametrize("name", [name for name in WINDOWS if "parts" not in name])
 def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_units, "unit_tile_for", lambda found: UnitTile(128, 128, 32, 64, 32, 1))
+    for chooses in ("unit_tile_for", "phase_tile_for"):
+        monkeypatch.setattr(matrix_units, chooses, lambda found: UnitTile(128, 128, 32, 64, 32, 1))
     check(device, WINDOWS[name])
 
 
@@ -288,7 +325,7 @@ def test_places_of_a_row_at_once_give_them_too(
 
 
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
-    for name in ("whole places", "few channels", "in parts"):
+    for name in ("whole places", "few channels", "in parts", "backward, in twos"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
         check(device, WINDOWS[name], FilterTensor=np.nan)
 
@@ -434,8 +471,12 @@ class Pretended:
             "VkPhysicalDeviceSubgroupSizeControlProperties",
             "VkPhysicalDeviceSubgroupProperties",
         )
-        vote, compute = self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT, self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
-        operations.supportedOperations = vote * self._has("votes")
+        vote, shuffle = (
+            self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT,
+            self._vulkan.VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
+        )
+        compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        operations.supportedOperations = vote * self._has("votes") | shuffle * self._has("shuffles")
         matrices.cooperativeMatrixSupportedStages = compute * self._has("stages")
         waves.minSubgroupSize, waves.maxSubgroupSize = (8, 32) if self._has("waves of 32") else (64, 64)
         waves.requiredSubgroupSizeStages = compute
@@ -463,8 +504,9 @@ class Pretended:
     "lacking",
     [
         "nothing", "VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control", "cooperativeMatrix",
-        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "threads", "memory",
-        "sums in single precision", "16 products", "32 products", "signed bytes", "wrapping sums",
+        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "shuffles",
+        "threads", "memory", "sums in single precision", "16 products", "32 products", "signed bytes",
+        "wrapping sums",
     ],
 )  # fmt: skip
 def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,3 +516,30 @@ def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch:
     found = detection.matrix_units(None, None)
     assert (Capability.MATRIX_UNITS in found) == (lacking in {"nothing", *of_bytes})
     assert (Capability.BYTE_UNITS in found) == (lacking in {"nothing", *of_halves})
+
+
+class Counted:
+    """Vulkan of a device that has so many processors."""
+
+    def __init__(self, processors: int) -> None:
+        import vulkan
+
+        self._vulkan, self._processors = vulkan, processors
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vulkan, name)
+
+    def vkGetPhysicalDeviceProperties2(self, physical: Any, properties: Any) -> None:
+        kind = "VkPhysicalDeviceShaderSMBuiltinsPropertiesNV*"
+        self._vulkan.ffi.cast(kind, properties.pNext).shaderSMCount = self._processors
+
+
+@pytest.mark.parametrize(
+    ("processors", "is_told", "wait"),
+    [(132, True, True), (128, True, True), (127, True, False), (132, False, False)],
+)
+def test_groups_wait_on_devices_that_run_enough_of_them(
+    processors: int, is_told: bool, wait: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detection, "vk", Counted(processors))
+    assert (Capability.WAITING_GROUPS in detection.waiting_groups(None, is_told)) == wait

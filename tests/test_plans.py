@@ -214,3 +214,10 @@ def test_the_greatest_rank_is_that_of_the_header(tmp_path: Path) -> None:
     )
     with pytest.raises(SpecError, match="another MAX_RANK than 8"):
         Plans(tmp_path)
+
+
+def test_a_circle_of_imports_is_named(tmp_path: Path) -> None:
+    planners(tmp_path, "")
+    (tmp_path / FOLDER / "yours.py").write_text("from .mine import OURS\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"yours\.py:1:1: .*a circle of imports, mine -> yours -> mine,"):
+        planners(tmp_path, "from .yours import THEIRS\n")

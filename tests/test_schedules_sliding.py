@@ -147,7 +147,12 @@ def channelwise(data: TensorDesc, filters: tuple[int, ...], *, bias: bool = Fals
         "GroupCount": groups,
         "DimensionCount": dims,
     }
-    added = TensorDesc(data.DataType, (1, filters[0]) + (1,) * dims) if bias else None
+    rows = (
+        filters[1] * members.get("GroupCount", groups)
+        if members.get("Direction") == "BACKWARD"
+        else filters[0]
+    )
+    added = TensorDesc(data.DataType, (1, rows) + (1,) * dims) if bias else None
     weights = members.pop("weights", TensorDesc(data.DataType, filters))
     tensors = {"InputTensor": data, "FilterTensor": weights, "BiasTensor": added}
     return dmlops.Convolution(**tensors, **lists, **{**usual, **members}).infer()
@@ -180,8 +185,34 @@ CONVOLUTIONS = {
 }  # fmt: skip
 
 
+def spread(data: TensorDesc, filters: tuple[int, ...], **members: Any) -> Any:
+    return channelwise(data, filters, Direction="BACKWARD", **members)
+
+
+SPREAD = {
+    "in twos": spread(of("FLOAT32", 2, 8, 6, 8), (8, 1, 4, 4), Strides=2, bias=True),
+    "in twos, halves, odd": spread(of("FLOAT16", 2, 7, 5, 7), (7, 1, 3, 3), Strides=2),
+    "in threes, mirrored": spread(
+        of("FLOAT32", 1, 6, 7, 6), (6, 1, 5, 4), Strides=3, Mode="CONVOLUTION", StartPadding=2,
+        OutputPadding=1,
+    ),
+    "in fours, dilated": spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 3, 3), Strides=4, Dilations=3),
+    "past the window": spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 2, 2), Strides=3, bias=True, StartPadding=0),
+    "three filters": spread(
+        of("FLOAT32", 2, 20, 6, 8), (20, 3, 4, 4), GroupCount=1, Strides=2, bias=True,
+        FusedActivation=dmlops.make.activation_relu(),
+    ),
+    "line": spread(of("FLOAT32", 3, 8, 20), (8, 1, 8), Strides=4, StartPadding=2, EndPadding=2),
+    "three dimensions": spread(of("FLOAT32", 2, 5, 3, 4, 4), (5, 1, 3, 4, 4), Strides=2),
+    "layouts turned round": spread(
+        of("FLOAT32", 2, 8, 5, 6, strides=(240, 1, 48, 8)), (8, 1, 4, 4), Strides=2,
+        weights=of("FLOAT32", 8, 1, 4, 4, strides=(1, 1, 8, 32)),
+    ),
+}  # fmt: skip
+
+
 def test_what_is_slid() -> None:
-    for name, desc in (CASES | CONVOLUTIONS).items():
+    for name, desc in (CASES | CONVOLUTIONS | SPREAD).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
         steps = gpu.planned(desc).dispatches
         assert [("WINDOW_RANK" in step.defines) for step in steps] == [True] or name in BY_DEFINITION, name
@@ -190,7 +221,7 @@ def test_what_is_slid() -> None:
 def test_c_plans_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
     large = channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
-    for name, desc in (CASES | CONVOLUTIONS | {"large": large}).items():
+    for name, desc in (CASES | CONVOLUTIONS | SPREAD | {"large": large}).items():
         assert library.plan(desc) == expected(desc), name
 
 
@@ -232,6 +263,14 @@ def test_windows_give_what_the_reference_gives(name: str, device: Any) -> None:
     check(device, (CASES | CONVOLUTIONS)[name])
 
 
+@pytest.mark.parametrize("name", SPREAD)
+def test_blocks_of_quotients_do_so_too(name: str, device: Any) -> None:
+    assert gpu.planned(SPREAD[name]).dispatches[0].defines["IN_BLOCKS"] == 1
+    check(device, SPREAD[name])
+    check(device, SPREAD[name], FilterTensor=np.inf)
+    check(device, SPREAD[name], InputTensor=np.nan)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["in blocks", "dilated", "where, in blocks", "global", "by channel"])
 def test_what_is_no_number_goes_through(name: str, value: float, device: Any) -> None:
@@ -253,6 +292,14 @@ def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: p
         check(device, CASES[name])
     for name in ("by channel", "two filters a channel", "mirrored, dilated"):
         check(device, CONVOLUTIONS[name])
+    for name in ("in twos", "in threes, mirrored"):
+        check(device, SPREAD[name])
+
+
+def test_quotients_too_many_for_a_block_come_in_phases() -> None:
+    """A step of 8 needs blocks of 8 x 8, and windows of 16 x 16 more places than a thread holds."""
+    large = spread(of("FLOAT32", 1, 8, 9, 9), (8, 1, 16, 16), Strides=8, StartPadding=4, EndPadding=4)
+    assert gpu.planned(large).dispatches[-1].defines["PHASED"] == 1
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 32, 256])

@@ -248,6 +248,7 @@ def test_c_plans_the_same(tmp_path: Path) -> None:
     for name in CASES:
         desc = described(name)
         assert library.plan(desc) == expected(desc), name
+        assert library.plan(desc, WAITING) == expected(desc, WAITING), name
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -423,7 +424,82 @@ def test_c_plans_the_same_for_matrix_units(tmp_path: Path) -> None:
         for batch, units in ((32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024))
     ]
     for desc in (*large, *map(made_of_halves, HALVES)):
-        assert library.plan(desc, UNITS) == expected(desc, UNITS)
+        for capabilities in (UNITS, UNITS | WAITING):
+            assert library.plan(desc, capabilities) == expected(desc, capabilities)
+
+
+WAITING = gpu.Capability.WAITING_GROUPS
+
+
+def waiting(desc: Any, capabilities: gpu.Capability) -> list[tuple[int, int]]:
+    """Whether groups of each dispatch wait for one another, and how many there are."""
+    return [
+        (int(step.defines.get("WAITING", 0)), step.groups[0])
+        for step in gpu.planned(desc, capabilities).dispatches
+    ]
+
+
+def test_what_waits() -> None:
+    """All steps but the first one, where one dispatch does for a step and its groups run at once; a single
+    group comes last for what they may leave."""
+    every = {name: [one for one, _ in waiting(described(name), WAITING)] for name in CASES}
+    for name, found in every.items():
+        reset_first, steps = "reset first" in name, described(name).InputTensor.Sizes[1]
+        assert sum(found) == (0 if reset_first or name == "rnn of one unit" or steps == 1 else 2), name
+    assert waiting(described("lstm"), WAITING) == [(0, 64), (0, 16), (1, 16), (1, 1), (0, 3), (0, 1), (0, 1)]
+    halves = made(network("LSTM", 32, 512, 512, data_type="FLOAT16"), "LSTM")
+    assert waiting(halves, WAITING | UNITS)[1:4] == [(0, 128), (1, 128), (1, 1)]
+    large = made(network("LSTM", 300, 512, 1024, data_type="FLOAT16"), "LSTM")
+    assert not any(one for one, _ in waiting(large, WAITING | UNITS))
+    assert not any(one for one, _ in waiting(halves, UNITS))
+
+
+@pytest.mark.parametrize(
+    ("part", "waits"),
+    [
+        (f"sum({STATE} * {WEIGHT} {LOOP}) + earlier(Hidden)", True),
+        (f"sum({STATE} * {WEIGHT} {LOOP}) + Hidden[[at[0] - 2] + at[1:]]", True),
+        (f"sum({STATE} * {WEIGHT} {LOOP}) + Hidden[[at[0] - 1, at[1], at[2], 0 * at[3]]]", False),
+    ],
+    ids=["of the last step", "of an earlier one", "of another unit"],
+)  # fmt: skip
+def test_which_recurrences_can_wait(part: str, waits: bool, tmp_path: Path) -> None:
+    """Groups exchange factors, and nothing else."""
+    assert passes(tmp_path, part)["Hidden"].is_own == waits
+
+
+@pytest.mark.parametrize("polls", ["1 << 16", "0"])
+@pytest.mark.parametrize("name", ["rnn, both ways, many", "gru", "lstm, all there", "lstm, cut and coupled"])
+def test_groups_that_wait_give_the_same(name: str, polls: str, device: Any) -> None:
+    """Where they wait in vain, too: on a device that does not run all of them at once, with no patience."""
+
+    def impatient(operator: str) -> str:
+        return gpu.shader(operator).replace("MOST_POLLS = 1 << 16", f"MOST_POLLS = {polls}")
+
+    desc = described(name)
+    inputs = inputs_of(desc)
+    assert any(one for one, _ in waiting(desc, WAITING))
+    found = run_in_guard_zones(device, desc, inputs, WAITING, impatient)
+    by_step = run_in_guard_zones(device, desc, inputs, gpu.Capability(0))
+    assert {key: one.tobytes() for key, one in found.items()} == {
+        key: one.tobytes() for key, one in by_step.items()
+    }
+
+
+@pytest.mark.parametrize("polls", ["1 << 16", "0"])
+@pytest.mark.parametrize("name", HALVES)
+def test_groups_with_matrices_that_wait_give_the_same(name: str, polls: str, device: Any) -> None:
+    def text_of(operator: str) -> str:
+        text = gpu.shader(operator).replace("MOST_POLLS = 1 << 16", f"MOST_POLLS = {polls}")
+        return text if UNITS in device.capabilities else taken_apart(text)
+
+    desc = made_of_halves(name)
+    inputs = inputs_of(desc)
+    found = run_in_guard_zones(device, desc, inputs, WAITING | UNITS, text_of)
+    by_step = run_in_guard_zones(device, desc, inputs, UNITS, text_of)
+    assert {key: one.tobytes() for key, one in found.items()} == {
+        key: one.tobytes() for key, one in by_step.items()
+    }
 
 
 def group_memory(code: bytes) -> int:
@@ -449,7 +525,7 @@ def group_memory(code: bytes) -> int:
 def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path) -> None:
     """In Vulkan's memory model; group memory is what detection asks for."""
     desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
-    for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS).dispatches}.values():
+    for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS | WAITING).dispatches}.values():
         if "MATRIX_UNITS" in step.defines:
             code = compiler.compile(gpu.shader("LSTM"), step.defines, "spirv", ["-WX"])
             validate(code, tmp_path, "lstm")

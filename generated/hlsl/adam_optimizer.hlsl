@@ -207,6 +207,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -736,12 +741,13 @@ TRAINING_STEP_VALUE ReadTrainingStep(List at)
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 {
 #if OUTPUT_PARAMETERS_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_PARAMETERS_BITS;
     const uint shift = offset % perWord * OUTPUT_PARAMETERS_BITS;
     const uint mask = (1u << OUTPUT_PARAMETERS_BITS) - 1;
-    InterlockedAnd(outputParametersTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputParametersTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputParametersTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputParametersTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
 #endif
@@ -759,12 +765,13 @@ void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
 {
 #if OUTPUT_FIRST_MOMENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_FIRST_MOMENT_BITS;
     const uint shift = offset % perWord * OUTPUT_FIRST_MOMENT_BITS;
     const uint mask = (1u << OUTPUT_FIRST_MOMENT_BITS) - 1;
-    InterlockedAnd(outputFirstMomentTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputFirstMomentTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputFirstMomentTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputFirstMomentTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_STORED)value;
 #endif
@@ -782,12 +789,13 @@ void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 {
 #if OUTPUT_SECOND_MOMENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SECOND_MOMENT_BITS;
     const uint shift = offset % perWord * OUTPUT_SECOND_MOMENT_BITS;
     const uint mask = (1u << OUTPUT_SECOND_MOMENT_BITS) - 1;
-    InterlockedAnd(outputSecondMomentTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSecondMomentTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSecondMomentTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSecondMomentTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
 #endif

@@ -13,6 +13,11 @@
 //   PASS       what is written:
 //              0 Share
 //              1 OutputGradientTensor
+//              2 OutputGradientTensor, each group of threads with those entries of Share that it needs
+// In pass 2 only, where each group has a tile of the last two dimensions:
+//   ACROSS     columns of a tile
+//   TILE_ROWS  its rows
+//   ROOM       entries of Share for which a group has room
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -26,14 +31,17 @@
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
-//   RANK       dimensions of what is written, 1 or more
+//   RANK       dimensions of what is written, in passes before 2, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
+
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+#if PASS == 2
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -41,9 +49,38 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
+#if PASS == 2
+    Dimension sizes[RANK];  // of the output
+    int4 inputGradientSizes[2];
+    int4 inputGradientStrides[2];
+    int4 outputGradientSizes[2];
+    int4 outputGradientStrides[2];
+    int4 keptShareSizes[2];
+    int4 strides[2];
+    int4 startPadding[2];
+    int4 paddedSizes[2];
+    int4 spatial[2];
+    int4 windowSize[2];
+    int4 results[2];
+    int4 inputGradientSizes2[2];
+    Dimension tiles[2];  // of a plane, down and across
+    uint planeCount;
+    uint groupColumns;  // thread groups along x
+    int keptShareFirst;
+    int includePadding;
+#else
     Dimension sizes[RANK];  // of the tensor that is written
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
@@ -56,11 +93,13 @@ struct Dimension
     int4 spatial[2];
     int4 windowSize[2];
     int4 results[2];
+    int4 inputGradientSizes2[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptShareFirst;
     int includePadding;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -190,6 +229,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -406,12 +450,13 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
 #if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
 #endif
@@ -571,6 +616,126 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
+#if PASS == 2
+static const int BOX = RANK - 2;  // dimensions of boxes, the last of the output
+groupshared uint around[ROOM];  // entries of Share, as bits
+groupshared int2 rowBoxes[TILE_ROWS];  // where those of each row begin and end
+
+// The box of index i of an element along dimension d of boxes
+int2 BoxAlong(int d, int i)
+{
+    return int2(max(min((int)FloorQuotient(((((i + ((uint)d < START_PADDING_LENGTH ? startPadding[(uint)d / 4][(uint)d % 4] : 0)) - ((((uint)d < WINDOW_SIZE_LENGTH ? windowSize[(uint)d / 4][(uint)d % 4] : 0) - 1) * 1)) + ((uint)d < STRIDES_LENGTH ? strides[(uint)d / 4][(uint)d % 4] : 0)) - 1), ((uint)d < STRIDES_LENGTH ? strides[(uint)d / 4][(uint)d % 4] : 0)), (int)((uint)d < INPUT_GRADIENT_SIZES2_LENGTH ? inputGradientSizes2[(uint)d / 4][(uint)d % 4] : 0)), (int)0), max(min((int)(FloorQuotient((i + ((uint)d < START_PADDING_LENGTH ? startPadding[(uint)d / 4][(uint)d % 4] : 0)), ((uint)d < STRIDES_LENGTH ? strides[(uint)d / 4][(uint)d % 4] : 0)) + 1), (int)((uint)d < INPUT_GRADIENT_SIZES2_LENGTH ? inputGradientSizes2[(uint)d / 4][(uint)d % 4] : 0)), (int)0));
+}
+
+REAL_VALUE EntryAt(List at)
+{
+    return ((REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
+}
+
+void Add(List at, List taken, REAL_VALUE entry, inout REAL_VALUE total)
+{
+    total = total + (REAL_VALUE)entry;
+}
+
+void WorkOutTile(uint group, uint thread)
+{
+    const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
+    const int left = (int)((group - above * tiles[1].size) * ACROSS), top = (int)((above - plane * tiles[0].size) * TILE_ROWS);
+    if (plane >= planeCount)
+        return;
+    List at = Zeros(RANK);
+    uint rest = plane;
+    int d, e;
+    [unroll]
+    for (d = RANK - 3; d >= 0; d--)
+    {
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
+        rest = before;
+    }
+
+    // The entries that the tile needs: from the begin of its first element's box to the end of its last one's
+    const int bottom = min(top + TILE_ROWS, (int)sizes[RANK - 2].size) - 1, right = min(left + ACROSS, (int)sizes[RANK - 1].size) - 1;
+    int begins[BOX], extents[BOX];
+    uint count = 1;
+    [unroll]
+    for (e = 0; e < BOX; e++)
+    {
+        const bool isRow = e == BOX - 2, isColumn = e == BOX - 1;
+        begins[e] = BoxAlong(e, isRow ? top : isColumn ? left : at.entries[2 + e]).x;
+        extents[e] = max(BoxAlong(e, isRow ? bottom : isColumn ? right : at.entries[2 + e]).y - begins[e], 0);
+        count = (uint)extents[e] > ROOM ? ROOM + 1 : min(count * (uint)extents[e], ROOM + 1);
+    }
+    List taken = Zeros(BOX), place = at;
+    [loop]
+    for (uint n = count > ROOM ? count : thread; n < count; n += NUM_THREADS)
+    {
+        uint within = n;
+        [unroll]
+        for (e = BOX - 1; e >= 0; e--)
+        {
+            const uint before = e > 0 ? within / (uint)extents[e] : 0;
+            place.entries[2 + e] = begins[e] + (int)(within - before * (uint)extents[e]);
+            within = before;
+        }
+        around[n] = asuint(EntryAt(place));
+    }
+    if (thread < TILE_ROWS)
+        rowBoxes[thread] = BoxAlong(BOX - 2, min(top + (int)thread, bottom));
+    GroupMemoryBarrierWithGroupSync();
+
+    const int column = left + (int)(thread % ACROSS);
+    if (column > right)
+        return;
+    at.entries[RANK - 1] = column;
+    List first = Zeros(BOX), last = Zeros(BOX);
+    [unroll]
+    for (e = 0; e < BOX; e++)
+    {
+        const int2 box = BoxAlong(e, at.entries[2 + e]);
+        first.entries[e] = box.x;
+        last.entries[e] = box.y;
+    }
+    [loop]
+    for (int down = (int)(thread / ACROSS); top + down <= bottom; down += NUM_THREADS / ACROSS)
+    {
+        at.entries[RANK - 2] = top + down;
+        first.entries[BOX - 2] = rowBoxes[down].x;
+        last.entries[BOX - 2] = rowBoxes[down].y;
+        bool isAround = count <= ROOM;
+        [unroll]
+        for (e = 0; e < BOX; e++)
+            isAround = isAround && first.entries[e] >= begins[e] && last.entries[e] <= begins[e] + extents[e];
+        REAL_VALUE total = (REAL_VALUE)0;
+        taken = first;
+        [loop]
+        for (bool more = IsBox(first, last); more; more = Advance(taken, first, last))
+        {
+            REAL_VALUE entry;
+            if (isAround)
+            {
+                int number = 0;
+                [unroll]
+                for (e = 0; e < BOX; e++)
+                    number = number * extents[e] + taken.entries[e] - begins[e];
+                entry = asfloat(around[number]);
+            }
+            else
+            {
+                place = at;
+                [unroll]
+                for (e = 0; e < BOX; e++)
+                    place.entries[2 + e] = taken.entries[e];
+                entry = EntryAt(place);
+            }
+            Add(at, taken, entry, total);
+        }
+        WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(total, OUTPUT_GRADIENT_BITS));
+    }
+}
+#endif
+
+#if PASS < 2
 // The coordinate of an element
 List Numbered(uint number)
 {
@@ -584,10 +749,14 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 2
+    WorkOutTile(group.y * groupColumns + group.x, thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -596,5 +765,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptShare(first + item, ((REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf2(at), OUTPUT_GRADIENT_BITS));
+#endif
 #endif
 }

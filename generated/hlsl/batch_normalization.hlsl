@@ -314,6 +314,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -555,9 +560,15 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 int Min(int a, int b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y) { return x / y; }
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
+
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
@@ -582,11 +593,22 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
 
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+float Sign(float x)
+{
+    const uint magnitude = Bits(x) & 0x7fffffffu;
+    return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
+}
+
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
@@ -1001,12 +1023,13 @@ BIAS_VALUE ReadBias(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif

@@ -322,6 +322,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -683,12 +688,13 @@ SCALE_VALUE ReadScale(List at)
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
 #if OUTPUT_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
 #endif
@@ -706,12 +712,13 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 {
 #if OUTPUT_SCALE_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SCALE_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_SCALE_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_SCALE_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputScaleGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputScaleGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputScaleGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputScaleGradientTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_STORED)value;
 #endif
@@ -729,12 +736,13 @@ void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 {
 #if OUTPUT_BIAS_GRADIENT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BIAS_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_BIAS_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_BIAS_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputBiasGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputBiasGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputBiasGradientTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputBiasGradientTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
 #endif

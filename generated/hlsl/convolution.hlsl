@@ -14,9 +14,11 @@
 //              0 OutputTensor
 //              1 OutputTensor, by windows on InputTensor
 // In pass 1 only:
+//   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  dimensions of the window, the last of InputTensor
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
 //   ROW_AXIS   the dimension of the output that counts rows of FilterTensor
+//   DIVIDED    1 if places of the window are quotients, of which what leaves a remainder takes no part, else 0
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
@@ -30,7 +32,13 @@
 //   STEP_X     the same along X
 //   TAP_Y      how far a place of the window lies from its neighbour along Y
 //   TAP_X      the same along X
+//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_X  the same along X
+//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_X     the same along X
 //   LEAD       elements that a vector has before the first one of a block
+//   SHARES     threads that share the channels of a block: a power of 2
+
 //              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these parts
 //              4 FilterTensor for pass 2 by matrix units, into `scratch`
@@ -60,7 +68,7 @@
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
-//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only where the window has one place and leaves nothing out
+//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only where elements meet one place of the window, and nothing is left out
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
@@ -138,7 +146,7 @@ typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
 typedef vector<uint, PART_VECTOR> ScratchBuffer;
-#elif PASS == 4 || ORDERED
+#elif ORDERED || PASS > 3
 typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
@@ -176,6 +184,7 @@ struct Dimension
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -184,6 +193,7 @@ struct Dimension
     int4 windowLimits[2];
     int4 windowStrides[2];
     int4 weightsSteps[2];
+    int4 windowDivisors[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -204,8 +214,8 @@ struct Dimension
     uint count;  // elements of the output
     uint layers;  // of a window: all that differ in more than its last two dimensions
     uint planes;  // of the output: likewise
-    uint blocksDown;  // of a plane
-    uint blocksAcross;
+    uint reserved0;
+    Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
     uint channels;
     uint channelStep;
@@ -467,6 +477,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -708,9 +723,15 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 int Min(int a, int b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y) { return x / y; }
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
+
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
@@ -735,11 +756,22 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
 
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+float Sign(float x)
+{
+    const uint magnitude = Bits(x) & 0x7fffffffu;
+    return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
+}
+
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
@@ -1066,12 +1098,13 @@ BIAS_VALUE ReadBias(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -1482,6 +1515,18 @@ Origin OriginOf(List at)
     return origin;
 }
 
+// The coordinate at a place of the window, from its dividend; whether that is a whole number, and others are
+int Divided(int d, int dividend, inout bool isWhole)
+{
+#if DIVIDED
+    const int divisor = windowDivisors[d / 4][d % 4], place = dividend / divisor;
+    isWhole = isWhole && place * divisor == dividend;
+    return place;
+#else
+    return dividend;
+#endif
+}
+
 // All places of the window that differ along its last two dimensions only, for one channel
 struct Layer
 {
@@ -1501,7 +1546,7 @@ Layer LayerOf(Origin origin, uint number)
     {
         const uint size = (uint)windowSizes[d / 4][d % 4];
         const uint above = number / size, within = number - above * size;
-        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        const int place = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
         layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
         layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
         layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
@@ -1548,9 +1593,11 @@ float Folded(List at, uint first, uint step)
         while (y < height)
         {
             bool isInside;
-            const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
-            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
-            if (isInside)
+            bool isWhole = true;
+            const int top = WINDOW_RANK > 1 ? Divided(yAxis, origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4], isWhole) : 0;
+            const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
+            const uint offset = Reached(layer, top, left, isInside);
+            if (isInside && isWhole)
 #if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)), WeightAt(layer, y, x));
 #else
@@ -1590,8 +1637,8 @@ void StoreVector(List at, float totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;  // of all windows of a block
-static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
 // The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
@@ -1618,29 +1665,35 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
-void FoldBlock(uint item)
+#if SHARES > 1
+groupshared float results[(BLOCK_ROWS * BLOCK_COLUMNS + 1) * NUM_THREADS];
+#endif
+
+void FoldBlock(uint group, uint thread)
 {
-    const uint column = item % blocksAcross, above = item / blocksAcross;
-    uint rest = above / blocksDown;
-    if (rest >= planes)
-        return;
+    const uint across = NUM_THREADS / SHARES;  // blocks of the group
+    const uint share = thread / across, item = group * across + thread % across;
+    const uint above = DivideBySize(item, blocks[1]), column = item - above * blocks[1].size;
+    uint rest = DivideBySize(above, blocks[0]);
+    const uint blockRow = above - rest * blocks[0].size;
+    const bool isThere = rest < planes;
     List at = (List)0;
     at.length = OUTPUT_SIZES_LENGTH;
     [unroll]
     for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
     {
-        const uint size = (uint)outputSizes[d / 4][d % 4];
-        const uint before = d > 0 ? rest / size : 0;
-        at.entries[d] = (int)(rest - before * size);
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
         rest = before;
     }
     at.entries[WINDOW_AXIS + xAxis] = (int)(column * BLOCK_COLUMNS);
 #if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] = (int)(above % blocksDown * BLOCK_ROWS);
+    at.entries[WINDOW_AXIS + yAxis] = (int)(blockRow * BLOCK_ROWS);
 #endif
 
     const Origin origin = OriginOf(at);
-    const int top = WINDOW_RANK > 1 ? origin.first[yAxis] : 0, left = origin.first[xAxis] - LEAD;
+    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
     float totals[BLOCK_ROWS][BLOCK_COLUMNS];
     int j, c;
     [unroll]
@@ -1652,7 +1705,7 @@ void FoldBlock(uint item)
         }
     bool isStrange = false;  // whether there are infinities or NaN among the weights
     [loop]
-    for (uint number = 0; number < layers; number++)
+    for (uint number = share; isThere && number < layers; number += SHARES)
     {
         const Layer layer = LayerOf(origin, number);
         float factors[WINDOW_HEIGHT * WINDOW_WIDTH];
@@ -1671,21 +1724,46 @@ void FoldBlock(uint item)
             [unroll]
             for (j = 0; j < BLOCK_ROWS; j++)
             {
-                const int y = (r - j * STEP_Y) / TAP_Y;
-                if (r >= j * STEP_Y && r == j * STEP_Y + y * TAP_Y && y < WINDOW_HEIGHT)
+                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (c = 0; c < BLOCK_COLUMNS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int place = LEAD + c * STEP_X + x * TAP_X;
+                            const int dividend = REST_X + c * STEP_X + x * TAP_X, place = LEAD + dividend / DIVISOR_X;
+                            if (dividend % DIVISOR_X != 0)
+                                continue;
                             totals[j][c] = With(totals[j][c], terms[place], factors[y * WINDOW_WIDTH + x]);
                         }
                 }
             }
         }
     }
+
+#if SHARES > 1
+    // The first thread of a block adds up what each has.
+    uint n;
+    [unroll]
+    for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
+        results[n * NUM_THREADS + thread] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS];
+    results[n * NUM_THREADS + thread] = isStrange ? 1 : 0;
+    GroupMemoryBarrierWithGroupSync();
+    if (share == 0)
+    {
+        [loop]
+        for (uint other = thread + across; other < NUM_THREADS; other += across)
+        {
+            [unroll]
+            for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
+                totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS] += results[n * NUM_THREADS + other];
+            isStrange = isStrange || results[n * NUM_THREADS + other] != 0;
+        }
+    }
+#endif
+    if (!isThere || share > 0)
+        return;
 
     const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
@@ -1836,21 +1914,26 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    item *= PART_VECTOR;
-    if (item >= matrices * matrixRows * matrixColumns)
+    const uint across = matrixColumns / PART_VECTOR;
+    if (item >= matrices * matrixRows * across)
         return;
-    const uint column = item % matrixColumns;
-    const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    List at = PlaceOf(number, above - number * matrixRows, column);
+#if PHASED
+    // Neighbouring threads have what phases put side by side.
+    const uint number = item % matrices, above = item / matrices;
+    const uint row = above / across, column = above % across * PART_VECTOR;
+#else
+    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+#endif
+    List at = PlaceOf(number, row, column);
     vector<float, PART_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / PART_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / PART_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, above - number * matrixRows, column + e), totals[e]);
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     [unroll]
@@ -1870,6 +1953,12 @@ static uint phaseFirst[WINDOW_RANK];
 static uint phaseSizes[WINDOW_RANK];  // 1 or more
 static uint phaseTaps;  // places of the window
 
+// By the quotient: Vulkan leaves the remainder of a negative integer undefined.
+bool IsMultiple(int number, int divisor)
+{
+    return number / divisor * divisor == number;
+}
+
 void EnterPhase(uint number)
 {
     phaseTaps = 1;
@@ -1882,7 +1971,7 @@ void EnterPhase(uint number)
         const int tap = windowTaps[d / 4][d % 4] * (divisor / period);  // before it is divided
         int first = 0;
         [loop]
-        while (first < period && (sum + first * tap) % divisor != 0)
+        while (first < period && !IsMultiple(sum + first * tap, divisor))
             first++;
         const bool isAny = first < min(period, size);
         phaseFirst[d] = (uint)first;
@@ -2065,55 +2154,58 @@ uint OrderedFirst()
 }
 
 #if PASS == 5
-// Writes an element of the left factor beside those of other rows, and zeros behind the last row up to whole vectors of four
+// Writes elements of four rows of the left factor beside each other, and zeros behind the last row up to whole vectors.
+// Neighbouring threads read what phases have side by side.
 void PutBesideOthers(uint item)
 {
-    const uint pitch = (matrixRows + 3) / 4 * 4;
-    const uint row = item % pitch, above = item / pitch;
-    const uint number = above / matrixDepth, product = above - number * matrixDepth;
-    if (number >= matrices)
+    const uint fours = (matrixRows + 3) / 4;
+    const uint number = item % matrices, above = item / matrices;
+    const uint product = above / fours, row = (above - product * fours) * 4;
+    if (product >= matrixDepth)
         return;
 #if PHASED
     EnterPhase(number);
 #endif
     const uint2 place = StepOf(product - product % TILE_DEPTH, product);
-    const uint from = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + LeftStep(StepAt(place.x, place.y));
-    float element = 0;
-    if (row < matrixRows && product < Depth())
-        element = (float)filterTensor[from][0];
-    scratch[OrderedFirst() + item] = asuint(element);
+    const uint from = LeftFirst(number) + LeftStep(StepAt(place.x, place.y));
+    float4 elements = 0;
+    [unroll]
+    for (uint e = 0; e < 4; e++)
+        if (row + e < matrixRows && product < Depth())
+            elements[e] = (float)filterTensor[from + (row + e) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]][0];
+    scratch[OrderedFirst() / 4 + (number * matrixDepth + product) * fours + row / 4] = asuint(elements);
 }
 #endif
 
 #if PASS == 4
 // Writes eight halves of the left factor, in the order in which their products are added up, and zeros behind each row up to
-// whole vectors
+// whole vectors. Neighbouring threads read what phases and rows have side by side.
 void PutInOrder(uint item)
 {
-    const uint eights = (matrixDepth + 7) / 8;
-    const uint row = item / eights, number = row / matrixRows;
-    if (number >= matrices)
+    const uint number = item % matrices, above = item / matrices;
+    const uint eight = above / matrixRows, row = above - eight * matrixRows, eights = (matrixDepth + 7) / 8;
+    if (eight >= eights)
         return;
 #if PHASED
     EnterPhase(number);
 #endif
-    const uint base = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    const uint product = (item - row * eights) * 8;
-    const uint2 first = StepOf(product - product % TILE_DEPTH, product);
-    Step step = StepAt(first.x, first.y);
-    uint4 eight = 0;
+    const uint base = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint first = eight * 8;
+    const uint2 place = StepOf(first - first % TILE_DEPTH, first);
+    Step step = StepAt(place.x, place.y);
+    uint4 words = 0;
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
-        if (product + e < Depth())
-            eight[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(step)][0]) << (e % 2 * 16);
+        if (first + e < Depth())
+            words[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(step)][0]) << (e % 2 * 16);
 #if WHOLE_TAPS
         step.channel++;
 #else
         step = After(step);
 #endif
     }
-    scratch[OrderedFirst() / 4 + item] = eight;
+    scratch[OrderedFirst() / 4 + (number * matrixRows + row) * eights + eight] = words;
 }
 #endif
 
@@ -2352,7 +2444,7 @@ Step AfterTile(Step step)
 #endif
 
 #if RIGHT_VECTOR == 8
-// The window has one place, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
+// Elements meet one place of the window, inside everywhere, and eight pixels lie side by side. A thread reads them at all its products.
 struct ReadColumn
 {
     uint offset;
@@ -2363,7 +2455,7 @@ ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
 {
     const uint x = left + thread % (rightAcross / 8) * 8;
     ReadColumn column;
-    column.offset = number * channels * rightDepthStep + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, rightSteps);
+    column.offset = GroupOf(number) * channels * rightDepthStep + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, rightSteps);
     column.isThere = x < matrixColumns;
     return column;
 }
@@ -2546,8 +2638,14 @@ void Contract(uint item, uint thread)
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
+#if PHASED
+    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in the cache.
+    const uint number = item % matrices;
+    const uint tile = item / matrices % tileCount;
+#else
     const uint tile = item % tileCount;
     const uint number = item / tileCount % matrices;
+#endif
     const uint part = item / tileCount / matrices;
 
     // Some rows of tiles are walked together, so that what they read stays in the cache.
@@ -2869,8 +2967,14 @@ void Contract(uint item, uint thread)
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
+#if PHASED
+    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in the cache.
+    const uint number = item % matrices;
+    const uint tile = item / matrices % tileCount;
+#else
     const uint tile = item % tileCount;
     const uint number = item / tileCount % matrices;
+#endif
     const uint part = item / tileCount / matrices;
 
     // Some rows of tiles are walked together, so that what they read stays in the cache.
@@ -3013,7 +3117,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS == 1
 #if IN_BLOCKS
-    FoldBlock((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    FoldBlock(group.y * groupColumns + group.x, thread);
 #else
     FoldTogether(group.y * groupColumns + group.x, thread);
 #endif

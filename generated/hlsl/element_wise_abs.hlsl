@@ -217,8 +217,14 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
+
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -248,12 +254,13 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]

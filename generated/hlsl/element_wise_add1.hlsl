@@ -151,9 +151,14 @@ bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 // Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y) { return x / y; }
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
 
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
 float Scaled(float x, float scale, float bias)
@@ -162,8 +167,12 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+float Sign(float x)
+{
+    const uint magnitude = Bits(x) & 0x7fffffffu;
+    return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
+}
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -557,12 +566,13 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]

@@ -193,8 +193,14 @@ float Divide(float a, float b)
     if (aBits == 0 || bBits == 0x7f800000u)
         return FromBits(sign);
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
+    // By a power of 2, as most scales are, the significand stays as it is.
+    const int biased = exponent + 127;
+    const bool isNormal = biased > 0 && biased < 255;
+    if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
+        return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
+
+    // The significands as integers of 24 bits, a's doubled where it is below b's.
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -324,12 +330,13 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]

@@ -195,14 +195,27 @@ float Magnitude(float x)
 }
 
 // a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
-// to b, and that sum is rounded (once): it may be b itself.
+// to b, and that sum is rounded (once): it may be b itself. Small numbers are added as 2^64 times as large ones, since
+// drivers may take a subnormal remainder for 0.
+
+// 2^64 x
+float Raised(float x)
+{
+    const uint bits = Bits(x) & 0x7fffffffu;
+    if (bits < 0x00800000u)
+        return CopySign((float)bits * 2.5849394e-26f, x);
+    return x * 18446744073709551616.0f;
+}
+
 float FloorMod(float a, float b)
 {
     const float remainder = Fmod(a, b);
     const float withSign = CopySign(remainder, b);
     if (IsNan(remainder) || Bits(remainder) == Bits(withSign))
         return remainder;
-    return Bits(Magnitude(remainder)) == 0 ? withSign : remainder + b;
+    if (Bits(Magnitude(remainder)) == 0)
+        return withSign;
+    return Magnitude(b) < 1.0f ? (Raised(remainder) + Raised(b)) * 5.421010862427522e-20f : remainder + b;
 }
 
 // The remainder with the sign of the divisor; of integers by 0, 0
@@ -275,12 +288,13 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]

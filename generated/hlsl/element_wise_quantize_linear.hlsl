@@ -156,8 +156,9 @@ float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
 
@@ -194,8 +195,14 @@ float Divide(float a, float b)
     if (aBits == 0 || bBits == 0x7f800000u)
         return FromBits(sign);
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
+    // By a power of 2, as most scales are, the significand stays as it is.
+    const int biased = exponent + 127;
+    const bool isNormal = biased > 0 && biased < 255;
+    if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
+        return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
+
+    // The significands as integers of 24 bits, a's doubled where it is below b's.
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -360,12 +367,13 @@ void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]

@@ -94,8 +94,25 @@ Position Locate(uint item)
     return position;
 }
 
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+float Sign(float x)
+{
+    const uint magnitude = Bits(x) & 0x7fffffffu;
+    return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
+}
+
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 uint Sign(uint x) { return min(x, 1); }
@@ -129,12 +146,13 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]

@@ -16,10 +16,12 @@
 //              2 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
 //              3 OutputTensor from these parts
 //              4 like 2, for at most 4 rows or columns, some columns at a time
+//              5 both factors for pass 2, into `scratch`, as they are but for zeros behind each line up to 16 bytes
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // ATensor and BTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
 //   COLUMN_AXIS  the one that counts their columns
+//   ORDERED    1 in pass 2 if both factors are in `scratch`, and in pass 5
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
@@ -41,8 +43,8 @@
 //   TURNED     1 if all matrices are transposed: LEFT is BTensor, RIGHT ATensor, and ROW_AXIS and
 //              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
 //   RIGHT_VECTOR  neighbours in 16 bytes: 8 of halves, else 4
+//   READS_AHEAD  1 if the next products are read while these are used, else 0
 //   VECTORS    vectors that a thread reads at once: 1, 2, 4 or 8, of as many columns if RIGHT_ALONG, else products
-//   WHOLE_STEPS  1 if threads always have as many products at once, 0 if fewer may be left at the end
 //   LANES      threads that share the products of the same columns: a power of 2
 //   WIDTH      threads in a group that have other columns, so that there are LANES * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
@@ -113,6 +115,8 @@ typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
 typedef vector<uint, PART_VECTOR> ScratchBuffer;
+#elif ORDERED || PASS > 3
+typedef uint4 ScratchBuffer;
 #else
 typedef uint ScratchBuffer;
 #endif
@@ -344,6 +348,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -585,9 +594,15 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 int Min(int a, int b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y) { return x / y; }
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
+
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
@@ -612,11 +627,22 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
 
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+float Sign(float x)
+{
+    const uint magnitude = Bits(x) & 0x7fffffffu;
+    return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
+}
+
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
@@ -943,12 +969,13 @@ C_VALUE ReadC(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -1232,21 +1259,20 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    item *= PART_VECTOR;
-    if (item >= matrices * matrixRows * matrixColumns)
+    const uint across = matrixColumns / PART_VECTOR;
+    if (item >= matrices * matrixRows * across)
         return;
-    const uint column = item % matrixColumns;
-    const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    List at = PlaceOf(number, row, column);
     vector<float, PART_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / PART_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / PART_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, above - number * matrixRows, column + e), totals[e]);
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
     [unroll]
@@ -1257,6 +1283,63 @@ void AddParts(uint item)
     }
 #endif
 }
+#endif
+
+#if ORDERED
+static const uint atOnce = 128 / A_BITS;  // elements in 16 bytes
+
+// Where factors begin in scratch, counted in elements: behind the parts of sums
+uint OrderedFirst()
+{
+    return IN_PARTS ? (parts * matrices * matrixRows * matrixColumns + 3) / 4 * atOnce : 0;
+}
+
+// How many vectors of 16 bytes a factor is there that has so many rows, or columns
+uint OrderedVectors(bool isAlong, uint lines)
+{
+    const uint across = (isAlong ? matrixDepth : lines) + atOnce - 1;
+    return matrices * (isAlong ? lines : matrixDepth) * (across / atOnce);
+}
+
+#if PASS == 5
+// Writes 16 bytes of one of the factors. Elements that are read at once, as X_ALONG has it, lie in lines of whole vectors.
+void PutInOrder(uint item)
+{
+    const uint leftVectors = OrderedVectors(LEFT_ALONG, matrixRows);
+    const bool isLeft = item < leftVectors, isAlong = isLeft ? LEFT_ALONG : RIGHT_ALONG;
+    const uint own = isLeft ? matrixRows : matrixColumns;
+    const uint length = isAlong ? matrixDepth : own;  // of a line
+    const uint across = (length + atOnce - 1) / atOnce;
+    const uint vectorNumber = isLeft ? item : item - leftVectors;
+    const uint lineNumber = vectorNumber / across, lines = isAlong ? own : matrixDepth;
+    const uint first = (vectorNumber - lineNumber * across) * atOnce;
+    const uint number = lineNumber / lines;
+    if (number >= matrices)
+        return;
+    const List at = PlaceOf(number, 0, 0);
+    uint from = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        from += (uint)at.entries[d] * (uint)(isLeft ? leftSteps[d / 4][d % 4] : rightSteps[d / 4][d % 4]);
+    const uint ownStep = isLeft ? (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    const uint depthStep = isLeft ? leftDepthStep : rightDepthStep;
+    const uint step = isAlong ? depthStep : ownStep;
+    from += (lineNumber - number * lines) * (isAlong ? ownStep : depthStep) + first * step;
+    uint4 some = (uint4)0;
+    [unroll]
+    for (uint e = 0; e < atOnce; e++)
+        if (first + e < length)
+        {
+#if A_BITS == 16
+            const uint element = isLeft ? (uint)asuint16(aTensor[from + e * step][0]) : (uint)asuint16(bTensor[from + e * step][0]);
+            some[e / 2] |= element << (e % 2 * 16);
+#else
+            some[e] = isLeft ? asuint((float)aTensor[from + e * step][0]) : asuint((float)bTensor[from + e * step][0]);
+#endif
+        }
+    scratch[OrderedFirst() / atOnce + item] = some;
+}
+#endif
 #endif
 #endif
 #if PASS == 2 && MATRIX_UNITS
@@ -1342,6 +1425,25 @@ static const uint sumPitch = 5;
 static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
+#if ORDERED
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach * leftPieces; i++)
+    {
+        const uint number = thread + i / leftPieces * NUM_THREADS;
+        const uint row = number / (leftAcross / 8);
+        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
+        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (LeftBuffer)0;
+        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
+            next[i] = scratch[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+    }
+}
+#else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
 // follows; a branch around all of them would cost more.
 void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
@@ -1359,6 +1461,7 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
             next[i] = aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
+#endif
 
 void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
 {
@@ -1372,6 +1475,25 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
     }
 }
 
+#if ORDERED
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightBuffer next[rightEach * rightPieces])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < rightEach * rightPieces; i++)
+    {
+        const uint number = thread + i / rightPieces * NUM_THREADS;
+        const uint row = number / (rightAcross / 8);
+        const uint across = number % (rightAcross / 8) * 8 + i % rightPieces * RIGHT_VECTOR;
+        const uint2 place = RIGHT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
+        next[i] = (RightBuffer)0;
+        if ((rightEights % NUM_THREADS == 0 || number < rightEights) && place.x < matrixColumns && place.y < end)
+            next[i] = scratch[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+    }
+}
+#else
 // Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
 // follows; a branch around all of them would cost more.
 void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightBuffer next[rightEach * rightPieces])
@@ -1389,6 +1511,7 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end, out 
             next[i] = bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
     }
 }
+#endif
 
 void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
 {
@@ -1513,6 +1636,10 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
@@ -1618,7 +1745,11 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         const uint2 place = LeftPlace(number) + uint2(first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
+#if ORDERED
+            next[i] = asfloat(scratch[(base + place.x * step + place.y * leftDepthStep) / 4]);
+#else
             next[i] = (LeftVector)aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+#endif
     }
 }
 
@@ -1675,7 +1806,11 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end, out 
         const uint2 place = RightPlace(number) + uint2(first, product);
         next[i] = (RightVector)0;
         if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
+#if ORDERED
+            next[i] = asfloat(scratch[(base + place.x * step + place.y * rightDepthStep) / 4]);
+#else
             next[i] = (RightVector)bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+#endif
     }
 }
 
@@ -1724,8 +1859,13 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
     for (i = 0; i < THREAD_ROWS; i++)
     {
         const uint y = top + i / 4 * 16 + i % 4;
+        const uint place = PartOf(part, number, y, x);
         if (y < matrixRows)
-            scratch[PartOf(part, number, y, x)] = asuint(totals[i][0]);
+#if ORDERED
+            scratch[place / 4][place % 4] = asuint(totals[i][0]);
+#else
+            scratch[place] = asuint(totals[i][0]);
+#endif
     }
 #else
     // One column at a time, which takes few registers.
@@ -1780,6 +1920,10 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint wave = thread / 32, lane = thread % 32;
     const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
@@ -1853,7 +1997,11 @@ void Contract(uint item, uint thread)
 #endif
 #if PASS == 4
 
-typedef vector<float, LEFT_VECTOR> LeftVector;
+#if TURNED
+typedef RightBuffer LeftVector;
+#else
+typedef LeftBuffer LeftVector;
+#endif
 #if RIGHT_ALONG
 static const uint threadColumns = VECTORS;
 static const uint threadStep = RIGHT_VECTOR;  // products at once
@@ -1863,14 +2011,15 @@ static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
 static const uint laneDistance = WIDTH;  // neighbours read neighbouring columns
 #endif
-groupshared float sums[threadColumns * NUM_THREADS];
+static const uint shares = LANES / threadColumns;  // lanes that add up the sums of one column
+groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];
 
 LeftVector LeftAt(uint at)
 {
 #if TURNED
-    return (LeftVector)bTensor[at / LEFT_VECTOR];
+    return bTensor[at / LEFT_VECTOR];
 #else
-    return (LeftVector)aTensor[at / LEFT_VECTOR];
+    return aTensor[at / LEFT_VECTOR];
 #endif
 }
 
@@ -1895,21 +2044,37 @@ float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
 #endif
 }
 
-// Adds up what the lanes have in `sums`, always in the same order; the first lane has it then
-void AddLanes(uint thread, uint lane)
+// What a thread reads at once: products of some columns, and of all rows; zeros beyond the last product
+struct Step
 {
+    uint4 right[VECTORS];
+    LeftVector left[TILE_ROWS * threadStep / LEFT_VECTOR];
+};
+
+Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint columnStep, uint product, uint end)
+{
+    Step step;
     [unroll]
-    for (uint others = LANES / 2; others > 0; others /= 2)
+    for (uint v = 0; v < VECTORS; v++)
     {
-        GroupMemoryBarrierWithGroupSync();
-        if (lane < others)
-        {
-            [unroll]
-            for (uint e = 0; e < threadColumns; e++)
-                sums[e * NUM_THREADS + thread] += sums[e * NUM_THREADS + thread + others * laneDistance];
-        }
+        step.right[v] = (uint4)0;
+#if RIGHT_ALONG
+        if (product < end)
+            step.right[v] = RightAt(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product);
+#else
+        if (product + v < end)
+            step.right[v] = RightAt(rightFrom + min(column, matrixColumns - RIGHT_VECTOR) + (product + v) * rightDepthStep);
+#endif
     }
-    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (uint i = 0; i < TILE_ROWS * threadStep / LEFT_VECTOR; i++)
+    {
+        const uint y = i / (threadStep / LEFT_VECTOR), k = i % (threadStep / LEFT_VECTOR) * LEFT_VECTOR;
+        step.left[i] = (LeftVector)0;
+        if (product + k < end)
+            step.left[i] = LeftAt(leftFrom + y * rowStep + (product + k) * leftDepthStep);
+    }
+    return step;
 }
 
 // Some columns of all rows, or parts of their sums. Lanes take turns with the products of the same columns.
@@ -1937,6 +2102,10 @@ void ContractRows(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
+#if ORDERED
+    leftBase += OrderedFirst();
+    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
+#endif
 
     const uint lane = thread / laneDistance % LANES;
     const uint beside = RIGHT_ALONG ? thread / LANES : thread % WIDTH;
@@ -1953,56 +2122,75 @@ void ContractRows(uint item, uint thread)
 
     // What is beyond the last column is not stored, and may be anything; beyond the last product both factors are 0.
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    const uint first = begin + lane * threadStep;
+#if READS_AHEAD
+    Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
+#endif
     [loop]
-    for (uint product = begin + lane * threadStep; product < end; product += LANES * threadStep)
+    for (uint product = first; product < end; product += LANES * threadStep)
     {
-        uint4 next[VECTORS];
-        [unroll]
-        for (uint v = 0; v < VECTORS; v++)
-#if RIGHT_ALONG
-            next[v] = RightAt(rightBase + min(column + v, matrixColumns - 1) * columnStep + product);
+#if READS_AHEAD
+        const Step step = next;
+        next = StepAt(leftBase, rowStep, rightBase, column, columnStep, product + LANES * threadStep, end);
 #else
-        {
-            next[v] = (uint4)0;
-            if (WHOLE_STEPS || product + v < end)
-                next[v] = RightAt(rightBase + min(column, matrixColumns - RIGHT_VECTOR) + (product + v) * rightDepthStep);
-        }
+        const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
 #endif
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
-            for (uint k = 0; k < threadStep; k += LEFT_VECTOR)
+            for (uint k = 0; k < threadStep; k++)
             {
-                LeftVector some = (LeftVector)0;
-                if (WHOLE_STEPS || product + k < end)
-                    some = LeftAt(leftBase + y * rowStep + (product + k) * leftDepthStep);
+                const float some = (float)step.left[(y * threadStep + k) / LEFT_VECTOR][k % LEFT_VECTOR];
                 [unroll]
-                for (uint n = 0; n < LEFT_VECTOR; n++)
-                    [unroll]
-                    for (e = 0; e < threadColumns; e++)
-                        totals[y][e] = mad(some[n], ElementOf(next, k + n, e), totals[y][e]);
+                for (e = 0; e < threadColumns; e++)
+                    totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
             }
     }
 
+    // Always in the same order, lanes add up what all of them have of one column, row by row, and then what they have of that.
+    const uint own = lane / shares, share = lane % shares;
+    float added[TILE_ROWS];
     [unroll]
     for (y = 0; y < TILE_ROWS; y++)
     {
         [unroll]
         for (e = 0; e < threadColumns; e++)
             sums[e * NUM_THREADS + thread] = totals[y][e];
-        AddLanes(thread, lane);
-        [loop]
-        for (uint x = column + lane; x < min(column + threadColumns, matrixColumns); x += LANES)
-        {
-            const float total = sums[(x - column) * NUM_THREADS + thread - lane * laneDistance];
-#if IN_PARTS
-            scratch[PartOf(part, number, y, x)] = asuint(total);
-#else
-            const List at = PlaceOf(number, y, x);
-            outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
-#endif
-        }
         GroupMemoryBarrierWithGroupSync();
+        const uint from = own * NUM_THREADS + thread - (lane - share) * laneDistance;
+        added[y] = 0;
+        [unroll]
+        for (e = 0; e < threadColumns; e++)
+            added[y] += sums[from + e * shares * laneDistance];
+        GroupMemoryBarrierWithGroupSync();
+    }
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+        sums[y * NUM_THREADS + thread] = added[y];
+    [unroll]
+    for (uint others = shares / 2; others > 0; others /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (share < others)
+        {
+            [unroll]
+            for (y = 0; y < TILE_ROWS; y++)
+                sums[y * NUM_THREADS + thread] += sums[y * NUM_THREADS + thread + others * laneDistance];
+        }
+    }
+    const uint x = column + own;
+    if (share > 0 || x >= matrixColumns)
+        return;
+    [unroll]
+    for (y = 0; y < TILE_ROWS; y++)
+    {
+        const float total = sums[y * NUM_THREADS + thread];
+#if IN_PARTS
+        scratch[PartOf(part, number, y, x)] = asuint(total);
+#else
+        const List at = PlaceOf(number, y, x);
+        outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+#endif
     }
 }
 #endif
@@ -2038,6 +2226,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #elif PASS == 4
     ContractRows(group.y * groupColumns + group.x, thread);
+#elif PASS == 5
+    PutInOrder((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

@@ -14,6 +14,7 @@
 //              0 OutputTensor
 //              1 OutputTensor, by windows on InputTensor
 // In pass 1 only:
+//   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  dimensions of the window, the last of InputTensor
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes; so do the others, in order
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
@@ -29,6 +30,10 @@
 //   STEP_X     the same along X
 //   TAP_Y      how far a place of the window lies from its neighbour along Y
 //   TAP_X      the same along X
+//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_X  the same along X
+//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_X     the same along X
 //   LEAD       elements that a vector has before the first one of a block
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -66,6 +71,7 @@ typedef OUTPUT_STORED OutputBuffer;
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+#if PASS == 1
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -73,10 +79,20 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -96,8 +112,8 @@ struct Dimension
     uint count;  // elements of the output
     uint layers;  // of a window: all that differ in more than its last two dimensions
     uint planes;  // of the output: likewise
-    uint blocksDown;  // of a plane
-    uint blocksAcross;
+    uint reserved0;
+    Dimension blocks[2];  // of a plane, down and across
     uint groupColumns;  // thread groups along x
     int p;
 #else
@@ -245,6 +261,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -649,12 +670,13 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -853,8 +875,8 @@ void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;  // of all windows of a block
-static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
 // The terms of a row of a layer, and whether there are elements. Vectors begin and end where rows do.
@@ -883,8 +905,9 @@ void FetchRow(Layer layer, int y, int x, out REAL_VALUE terms[vectors * WINDOW_V
 
 void FoldBlock(uint item)
 {
-    const uint column = item % blocksAcross, above = item / blocksAcross;
-    uint rest = above / blocksDown;
+    const uint above = DivideBySize(item, blocks[1]), column = item - above * blocks[1].size;
+    uint rest = DivideBySize(above, blocks[0]);
+    const uint blockRow = above - rest * blocks[0].size;
     if (rest >= planes)
         return;
     List at = (List)0;
@@ -892,18 +915,18 @@ void FoldBlock(uint item)
     [unroll]
     for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
     {
-        const uint size = (uint)outputSizes[d / 4][d % 4];
-        const uint before = d > 0 ? rest / size : 0;
-        at.entries[d] = (int)(rest - before * size);
+        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        at.entries[d] = (int)(rest - before * sizes[d].size);
         rest = before;
     }
     at.entries[WINDOW_AXIS + xAxis] = (int)(column * BLOCK_COLUMNS);
 #if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] = (int)(above % blocksDown * BLOCK_ROWS);
+    at.entries[WINDOW_AXIS + yAxis] = (int)(blockRow * BLOCK_ROWS);
 #endif
 
     const Origin origin = OriginOf(at);
-    const int top = WINDOW_RANK > 1 ? origin.first[yAxis] : 0, left = origin.first[xAxis] - LEAD;
+    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
     REAL_VALUE totals[BLOCK_ROWS][BLOCK_COLUMNS];
     int j, c;
     [unroll]
@@ -926,15 +949,17 @@ void FoldBlock(uint item)
             [unroll]
             for (j = 0; j < BLOCK_ROWS; j++)
             {
-                const int y = (r - j * STEP_Y) / TAP_Y;
-                if (r >= j * STEP_Y && r == j * STEP_Y + y * TAP_Y && y < WINDOW_HEIGHT)
+                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (c = 0; c < BLOCK_COLUMNS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int place = LEAD + c * STEP_X + x * TAP_X;
+                            const int dividend = REST_X + c * STEP_X + x * TAP_X, place = LEAD + dividend / DIVISOR_X;
+                            if (dividend % DIVISOR_X != 0)
+                                continue;
                             totals[j][c] = With(totals[j][c], terms[place]);
                         }
                 }

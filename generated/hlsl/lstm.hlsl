@@ -25,6 +25,7 @@
 //   THREAD_COLUMNS  its columns of these: 1, 2, or fours
 //   WEIGHTS_VECTOR  neighbours in memory that are read at once, all of one sum: 1 or 4
 //   FETCHES    such vectors of each sum that a thread reads ahead
+//   WAITING    1 for Vulkan only: groups go from step to step of a recurrence, and wait for one another
 //   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded to
 //              them for that, and infinite where they have no such number. -Vd then, and VulkanKHR as the module's memory
 //              model (examples/README.md). Of the macros above only SUM_ROWS and SUM_COLUMNS are there, the latter a
@@ -102,6 +103,11 @@ typedef RECURRENCE_STORED RecurrenceBuffer;
 #endif
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #define ScratchWord(place) scratch[(place) / SCRATCH_VECTOR][(place) % SCRATCH_VECTOR]
+#if WAITING && !MATRIX_UNITS
+#define SCRATCH_ACCESS globallycoherent
+#else
+#define SCRATCH_ACCESS
+#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
@@ -114,7 +120,7 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 [[vk::binding(8, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_STORED> outputSequenceTensor : register(u0);
 [[vk::binding(9, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
 [[vk::binding(10, 0)]] RWStructuredBuffer<OUTPUT_CELL_SINGLE_STORED> outputCellSingleTensor : register(u2);
-[[vk::binding(11, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
+[[vk::binding(11, 0)]] SCRATCH_ACCESS RWStructuredBuffer<Scratch> scratch : register(u3);
 
 struct Activation
 {
@@ -340,6 +346,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -608,9 +619,15 @@ int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
-// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
-float Quotient(float x, float y) { return x / y; }
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
+// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
+// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y)
+{
+    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
+    return (x * scale) / (y * scale);
+}
+
 int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
@@ -629,12 +646,23 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-uint Scaled(uint x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
 
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-float Sign(float x) { return (float)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+float Sign(float x)
+{
+    const uint magnitude = Bits(x) & 0x7fffffffu;
+    return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
+}
+
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 uint Sign(uint x) { return min(x, 1); }
@@ -1087,12 +1115,13 @@ PEEPHOLE_VALUE ReadPeephole(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
-    InterlockedAnd(outputSequenceTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSequenceTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSequenceTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSequenceTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
 #endif
@@ -1110,12 +1139,13 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
-    InterlockedAnd(outputSingleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputSingleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputSingleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
 #endif
@@ -1133,12 +1163,13 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
 void StoreOutputCellSingle(uint offset, OUTPUT_CELL_SINGLE_VALUE value)
 {
 #if OUTPUT_CELL_SINGLE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_CELL_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_CELL_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_CELL_SINGLE_BITS) - 1;
-    InterlockedAnd(outputCellSingleTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputCellSingleTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputCellSingleTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputCellSingleTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputCellSingleTensor[offset] = (OUTPUT_CELL_SINGLE_STORED)value;
 #endif
@@ -1576,43 +1607,7 @@ REAL_VALUE Chosen3(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen6(List at, REAL_VALUE total0, REAL_VALUE read0)
-{
-    if ((useClipThreshold != 0))
-    {
-        return Max(Min(((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))) + Peep(at, 0, read0)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
-    }
-    return ((Fed(at, 0) + (total0 + Bias(1, Entry(at, 1), Gate(0, Entry(at, 3))))) + Peep(at, 0, read0));
-}
-
-REAL_VALUE Chosen7(List at, REAL_VALUE total1, REAL_VALUE read0)
-{
-    if ((useClipThreshold != 0))
-    {
-        return Max(Min(((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))) + Peep(at, 2, read0)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
-    }
-    return ((Fed(at, 2) + (total1 + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3))))) + Peep(at, 2, read0));
-}
-
-REAL_VALUE Chosen5(List at, REAL_VALUE total0, REAL_VALUE read0, REAL_VALUE total1)
-{
-    if ((coupleInputForget != 0))
-    {
-        return ((REAL_VALUE)1.0f - Activate(Chosen6(at, total0, read0), ((Entry(at, 1) * functionCount) + 0)));
-    }
-    return Activate(Chosen7(at, total1, read0), ((Entry(at, 1) * functionCount) + 0));
-}
-
-REAL_VALUE Chosen8(List at, REAL_VALUE total2)
-{
-    if ((useClipThreshold != 0))
-    {
-        return Max(Min((Fed(at, 3) + (total2 + Bias(1, Entry(at, 1), Gate(3, Entry(at, 3))))), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
-    }
-    return (Fed(at, 3) + (total2 + Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)))));
-}
-
-REAL_VALUE Chosen4(List at, REAL_VALUE total0, REAL_VALUE read0, REAL_VALUE total1, REAL_VALUE total2)
+REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE read3, REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5, REAL_VALUE read6, REAL_VALUE read7, REAL_VALUE total2, REAL_VALUE read8)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1620,21 +1615,21 @@ REAL_VALUE Chosen4(List at, REAL_VALUE total0, REAL_VALUE read0, REAL_VALUE tota
     }
     if (Running(at))
     {
-        return (((Chosen5(at, total0, read0, total1)) * read0) + (Activate(Chosen6(at, total0, read0), ((Entry(at, 1) * functionCount) + 0)) * Activate(Chosen8(at, total2), ((Entry(at, 1) * functionCount) + 1))));
+        return (((((coupleInputForget != 0) ? ((REAL_VALUE)1.0f - Activate(((useClipThreshold != 0) ? Max(Min(((read0 + (total0 + read1)) + read2), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read0 + (total0 + read1)) + read2)), ((Entry(at, 1) * functionCount) + 0))) : Activate(((useClipThreshold != 0) ? Max(Min(((read3 + (total1 + read4)) + read5), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read3 + (total1 + read4)) + read5)), ((Entry(at, 1) * functionCount) + 0)))) * read6) + (Activate(((useClipThreshold != 0) ? Max(Min(((read0 + (total0 + read1)) + read2), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read0 + (total0 + read1)) + read2)), ((Entry(at, 1) * functionCount) + 0)) * Activate(((useClipThreshold != 0) ? Max(Min((read7 + (total2 + read8)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : (read7 + (total2 + read8))), ((Entry(at, 1) * functionCount) + 1))));
     }
-    return read0;
+    return read6;
 }
 
-REAL_VALUE Chosen10(List at, REAL_VALUE total3, REAL_VALUE Cell)
+REAL_VALUE Chosen6(REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, List at)
 {
     if ((useClipThreshold != 0))
     {
-        return Max(Min(((Fed(at, 1) + (total3 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))) + Peep(at, 1, Cell)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+        return Max(Min(((read9 + (total3 + read10)) + Peep(at, 1, Cell)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
     }
-    return ((Fed(at, 1) + (total3 + Bias(1, Entry(at, 1), Gate(1, Entry(at, 3))))) + Peep(at, 1, Cell));
+    return ((read9 + (total3 + read10)) + Peep(at, 1, Cell));
 }
 
-REAL_VALUE Chosen9(List at, REAL_VALUE total3, REAL_VALUE Cell, REAL_VALUE read1)
+REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, REAL_VALUE read11)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1642,9 +1637,9 @@ REAL_VALUE Chosen9(List at, REAL_VALUE total3, REAL_VALUE Cell, REAL_VALUE read1
     }
     if (Running(at))
     {
-        return (Activate(Chosen10(at, total3, Cell), ((Entry(at, 1) * functionCount) + 0)) * Act(at, Cut(Cell), 2));
+        return (Activate(Chosen6(read9, total3, read10, Cell, at), ((Entry(at, 1) * functionCount) + 0)) * Act(at, Cut(Cell), 2));
     }
-    return read1;
+    return read11;
 }
 
 #if PASS >= 5 && MATRIX_UNITS
@@ -1670,6 +1665,7 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
+[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 
 // A tile of weights and one of factors, a line for each row or column. Then places of lines, and in place of the tile
 // the sums of waves, column by column.
@@ -1683,7 +1679,8 @@ static const uint sumPitch = WAVE_ROWS / 4 + 1;
 static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;  // columns of a wave that are there at once
 static const uint sumsEnd = WAVES * atOnce * sumPitch;
 static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
-groupshared uint4 tiles[placesStart + TILE_ROWS + SUM_COLUMNS];
+static const uint placesEnd = placesStart + TILE_ROWS + SUM_COLUMNS;
+groupshared uint4 tiles[placesEnd + WAITING];
 
 uint HalvesOf(float2 pair)
 {
@@ -1727,6 +1724,70 @@ float Sum(uint row, uint column)
 }
 #endif
 
+#if WAITING
+// Each group counts a step that it is through with in the first word of scratch. A group that waits in vain gives up and so
+// do all others: not all of them run at once on this device. A dispatch of one group does what is left.
+#define GIVEN_UP 0x80000000u
+static const uint MOST_POLLS = 1 << 16;
+// Scopes and memory semantics of SPIR-V. Matrix units go with Vulkan's memory model, where these are more explicit.
+#define OF_GROUP 2
+#if MATRIX_UNITS
+#define OF_DEVICE 5  // a queue family
+#define AVAILABLE 0x2000
+#define VISIBLE 0x4000
+#else
+#define OF_DEVICE 1
+#define AVAILABLE 0
+#define VISIBLE 0
+#endif
+#define ACQUIRED (VISIBLE | 0x42)  // Acquire, UniformMemory
+#define RELEASED (AVAILABLE | 0x44)  // Release, UniformMemory
+#define BOTH (AVAILABLE | VISIBLE | 0x148)  // AcquireRelease, UniformMemory, WorkgroupMemory
+[[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
+[[vk::ext_instruction(225)]] void Order(uint scope, uint semantics);
+[[vk::ext_instruction(227)]] uint AtomicLoad([[vk::ext_reference]] uint from, uint scope, uint semantics);
+[[vk::ext_instruction(234)]] uint AtomicAdd([[vk::ext_reference]] uint to, uint scope, uint semantics, uint more);
+[[vk::ext_instruction(241)]] uint AtomicOr([[vk::ext_reference]] uint to, uint scope, uint semantics, uint bits);
+#if !MATRIX_UNITS
+groupshared uint told;
+#endif
+
+void TellThrough(uint thread)
+{
+    Meet(OF_GROUP, OF_GROUP, BOTH);
+    if (thread == 0)
+        AtomicAdd(scratch[0].x, OF_DEVICE, RELEASED, 1);
+}
+
+bool AreThrough(uint step, uint thread)
+{
+    if (groupColumns == 1 || step == 1)
+        return true;
+    if (thread == 0)
+    {
+        const uint wanted = groupColumns * (step - 1);
+        uint found = 0;
+        [loop]
+        for (uint poll = 0; poll < MOST_POLLS && found < wanted; poll++)
+            found = AtomicLoad(scratch[0].x, OF_DEVICE, 0);
+        if (found < wanted)
+            found = AtomicOr(scratch[0].x, OF_DEVICE, 0, GIVEN_UP) | GIVEN_UP;
+        Order(OF_DEVICE, ACQUIRED);
+#if MATRIX_UNITS
+        StoreShared(tiles[placesEnd], uint4(found, 0, 0, 0), NON_PRIVATE);
+#else
+        told = found;
+#endif
+    }
+    Meet(OF_GROUP, OF_GROUP, BOTH);
+#if MATRIX_UNITS
+    return LoadShared(tiles[placesEnd], NON_PRIVATE).x < GIVEN_UP;
+#else
+    return told < GIVEN_UP;
+#endif
+}
+#endif
+
 #if PASS == 5
 // Where an element of WeightTensor lies, at a coordinate that is limited to it
 uint PlaceInWeight(List at)
@@ -1762,14 +1823,16 @@ List CoordinateOf(uint other, uint column, uint row)
     return at;
 }
 
-// What an element is made of besides sums
+// What an element is made of besides sums, the same for all columns
 struct ReadBefore
 {
+    float read0;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
+    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
     return before;
 }
 
@@ -1779,8 +1842,9 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     [unroll]
     for (int d = 0; d < RANK; d++)
         number = number * sizes[d].size + (uint)at.entries[d];
+    const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = (total0 + Bias(0, Entry(at, 1), Entry(at, 3)));
+    const float Fed = (total0 + read0);
     WriteKeptFed(number, Fed);
 }
 
@@ -1789,27 +1853,30 @@ static const uint SUMS = 1;
 static const uint PARTS = 1;  // vectors in memory that eight factors fill
 
 // What a thread reads of a tile, zeros past the last product
-void Fetch(uint thread, uint product, uint depth, uint weightPlaces[weightsEach], uint factorPlaces[factorsEach], out uint4 nextWeights[weightsEach], out uint4 nextFactors[factorsEach * PARTS])
+void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
 {
-    uint i;
     [unroll]
-    for (i = 0; i < weightsEach; i++)
+    for (uint i = 0; i < weightsEach; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        nextWeights[i] = uint4(0, 0, 0, 0);
+        next[i] = uint4(0, 0, 0, 0);
         if (k < depth && number / eights < SUMS * SUM_ROWS)
-            nextWeights[i] = weightTensor[(weightPlaces[i] + k) / 8];
+            next[i] = weightTensor[(places[i] + k) / 8];
     }
+}
+
+void FetchFactors(uint thread, uint product, uint depth, uint places[factorsEach], out uint4 next[factorsEach * PARTS])
+{
     [unroll]
-    for (i = 0; i < factorsEach; i++)
+    for (uint i = 0; i < factorsEach; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         [unroll]
         for (uint part = 0; part < PARTS; part++)
         {
-            nextFactors[i * PARTS + part] = uint4(0, 0, 0, 0);
+            next[i * PARTS + part] = uint4(0, 0, 0, 0);
             if (k < depth && number / eights < SUM_COLUMNS)
-                nextFactors[i * PARTS + part] = inputTensor[(factorPlaces[i] + k) / (8 / PARTS) + part];
+                next[i * PARTS + part] = inputTensor[(places[i] + k) / 8];
         }
     }
 }
@@ -1876,11 +1943,14 @@ void AddUp(uint item, uint thread)
     uint ahead;
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
-        Fetch(thread, ahead * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
-    const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
+        FetchWeights(thread, ahead * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
+    const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)  // what it reads is under way while sums are added up
         before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+        FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
     const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
@@ -1898,7 +1968,8 @@ void AddUp(uint item, uint thread)
             ControlBarrier(2, 2, EXCHANGED);
             Put(thread, nextWeights[ahead], nextFactors[ahead]);
             ControlBarrier(2, 2, EXCHANGED);
-            Fetch(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+            FetchWeights(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
+            FetchFactors(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
             MultiplyTile(ownDown, ownAcross, ownDeep, totals);
         }
     }
@@ -2030,7 +2101,7 @@ void AddUp(uint item, uint thread)
     }
     GroupMemoryBarrierWithGroupSync();
 
-    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;  // reads for an element pass while its sums are added up
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)
         before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
@@ -2046,8 +2117,8 @@ void AddUp(uint item, uint thread)
     }
     float nextFactors[FACTORS][putEach];
     Weights nextWeights[FETCHES][SUMS * THREAD_ROWS];
-    FetchFactors(thread, 0, depth, nextFactors);
     FetchWeights(lane, ownRow, 0, depth, nextWeights);
+    FetchFactors(thread, 0, depth, nextFactors);
     [loop]
     for (uint product = 0; product < depth; product += CHUNK)
     {
@@ -2151,10 +2222,18 @@ uint PlaceInKeptHidden(List at)
     return (uint)keptHiddenFirst + place;
 }
 
-List CoordinateOf(uint other, uint column, uint row)
+#if MATRIX_UNITS
+// The same of its copy in halves, which lies behind it, counted in these
+uint CopyInKeptHidden(List at)
+{
+    return PlaceInKeptHidden(at) + (uint)keptHiddenFirst + 2 * count * sizes[0].size;
+}
+#endif
+
+List CoordinateOf(uint step, uint other, uint column, uint row)
 {
     List at = Zeros(RANK);
-    at.entries[0] = (int)(first / count);
+    at.entries[0] = (int)step;
     at.entries[1] = (int)other;
     at.entries[2] = (int)column;
     at.entries[3] = (int)row;
@@ -2166,17 +2245,37 @@ struct ReadBefore
 {
     float read0;
     float read1;
+    float read2;
+    float read3;
+    float read4;
+    float read5;
+    float read6;
+    float read7;
+    float read8;
+    float read9;
+    float read10;
+    float read11;
 };
 
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Earlier(at);
-    before.read1 = Earlier2(at);
+    before.read0 = Fed(at, 0);
+    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read2 = Peep(at, 0, Earlier(at));
+    before.read3 = Fed(at, 2);
+    before.read4 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    before.read5 = Peep(at, 2, Earlier(at));
+    before.read6 = Earlier(at);
+    before.read7 = Fed(at, 3);
+    before.read8 = Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)));
+    before.read9 = Fed(at, 1);
+    before.read10 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    before.read11 = Earlier2(at);
     return before;
 }
 
-void WriteElement(List at, ReadBefore before, float sums[4])
+float WriteElement(List at, ReadBefore before, float sums[4])
 {
     uint number = 0;
     [unroll]
@@ -2184,42 +2283,56 @@ void WriteElement(List at, ReadBefore before, float sums[4])
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
     const float read1 = before.read1;
+    const float read2 = before.read2;
+    const float read3 = before.read3;
+    const float read4 = before.read4;
+    const float read5 = before.read5;
+    const float read6 = before.read6;
+    const float read7 = before.read7;
+    const float read8 = before.read8;
+    const float read9 = before.read9;
+    const float read10 = before.read10;
+    const float read11 = before.read11;
     const float total0 = sums[0];
     const float total1 = sums[1];
     const float total2 = sums[2];
     const float total3 = sums[3];
-    const float Cell = (Chosen4(at, total0, read0, total1, total2));
+    const float Cell = (Chosen4(at, read0, total0, read1, read2, read3, total1, read4, read5, read6, read7, total2, read8));
     WriteKeptCell(number, Cell);
-    const float Hidden = (Chosen9(at, total3, Cell, read1));
+    const float Hidden = (Chosen5(at, read9, total3, read10, Cell, read11));
     WriteKeptHidden(number, Hidden);
+    return Hidden;
 }
 
 #if MATRIX_UNITS
 static const uint SUMS = 4;
-static const uint PARTS = 2;  // vectors in memory that eight factors fill
+static const uint PARTS = 1;  // vectors in memory that eight factors fill
 
 // What a thread reads of a tile, zeros past the last product
-void Fetch(uint thread, uint product, uint depth, uint weightPlaces[weightsEach], uint factorPlaces[factorsEach], out uint4 nextWeights[weightsEach], out uint4 nextFactors[factorsEach * PARTS])
+void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
 {
-    uint i;
     [unroll]
-    for (i = 0; i < weightsEach; i++)
+    for (uint i = 0; i < weightsEach; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        nextWeights[i] = uint4(0, 0, 0, 0);
+        next[i] = uint4(0, 0, 0, 0);
         if (k < depth && number / eights < SUMS * SUM_ROWS)
-            nextWeights[i] = recurrenceTensor[(weightPlaces[i] + k) / 8];
+            next[i] = recurrenceTensor[(places[i] + k) / 8];
     }
+}
+
+void FetchFactors(uint thread, uint product, uint depth, uint places[factorsEach], out uint4 next[factorsEach * PARTS])
+{
     [unroll]
-    for (i = 0; i < factorsEach; i++)
+    for (uint i = 0; i < factorsEach; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         [unroll]
         for (uint part = 0; part < PARTS; part++)
         {
-            nextFactors[i * PARTS + part] = uint4(0, 0, 0, 0);
+            next[i * PARTS + part] = uint4(0, 0, 0, 0);
             if (k < depth && number / eights < SUM_COLUMNS)
-                nextFactors[i * PARTS + part] = scratch[(factorPlaces[i] + k) / (8 / PARTS) + part];
+                next[i * PARTS + part] = LoadShared(scratch[(places[i] + k) / (8 / PARTS) + part], NON_PRIVATE);
         }
     }
 }
@@ -2238,8 +2351,7 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
     for (i = 0; i < factorsEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const float4 low = asfloat(nextFactors[i * 2]), high = asfloat(nextFactors[i * 2 + 1]);
-        const uint4 eight = uint4(HalvesOf(low.xy), HalvesOf(low.zw), HalvesOf(high.xy), HalvesOf(high.zw));
+        const uint4 eight = nextFactors[i];
         if (SUM_COLUMNS * eights % NUM_THREADS == 0 || number < SUM_COLUMNS * eights)
             StoreShared(tiles[factorsStart + number / eights * tilePitch + number % eights], eight, NON_PRIVATE);
     }
@@ -2248,16 +2360,16 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
 // through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
 // same sums put these together in group memory; then a thread works out elements.
-void AddUp(uint item, uint thread)
+bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
-        return;
+        return true;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n, i, j;
 
@@ -2265,7 +2377,7 @@ void AddUp(uint item, uint thread)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
@@ -2276,7 +2388,7 @@ void AddUp(uint item, uint thread)
         if (n / SUM_ROWS == 3)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n >= TILE_ROWS)
-            place = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            place = CopyInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
     }
     ControlBarrier(2, 2, EXCHANGED);
@@ -2293,11 +2405,18 @@ void AddUp(uint item, uint thread)
     uint ahead;
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
-        Fetch(thread, ahead * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+        FetchWeights(thread, ahead * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
     const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
-    if (isOneEach && first > 0)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+    if (isOneEach && step > 0)  // what it reads is under way while sums are added up
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+#if WAITING
+    if (!AreThrough(step, thread))
+        return false;
+#endif
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+        FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
     const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
@@ -2315,7 +2434,8 @@ void AddUp(uint item, uint thread)
             ControlBarrier(2, 2, EXCHANGED);
             Put(thread, nextWeights[ahead], nextFactors[ahead]);
             ControlBarrier(2, 2, EXCHANGED);
-            Fetch(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, factorPlaces, nextWeights[ahead], nextFactors[ahead]);
+            FetchWeights(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
+            FetchFactors(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
             MultiplyTile(ownDown, ownAcross, ownDeep, totals);
         }
     }
@@ -2337,17 +2457,25 @@ void AddUp(uint item, uint thread)
             const uint column = firstColumn + ownColumn / atOnce * WAVE_COLUMNS + begin + ownColumn % atOnce;
             if (row < rows && column < columns)
             {
-                const List at = CoordinateOf(other, column, row);
-                if (!isOneEach && first > 0)
+                const List at = CoordinateOf(step, other, column, row);
+                if (!isOneEach && step > 0)
                     before = Read(at);
                 float own[SUMS];
                 [unroll]
                 for (i = 0; i < SUMS; i++)
                     own[i] = Sum(i * SUM_ROWS + n % SUM_ROWS, ownColumn);
-                WriteElement(at, before, own);
+                const float state = WriteElement(at, before, own);
+                const float neighbour = WaveReadLaneAt(state, WaveGetLaneIndex() ^ 1);
+                const uint place = CopyInKeptHidden(at);
+                if (n % 2 == 0)
+                    StoreWord(ScratchWord(place / 2), HalvesOf(float2(state, neighbour)), NON_PRIVATE);
             }
         }
     }
+#if WAITING
+    TellThrough(thread);
+#endif
+    return true;
 }
 #else
 static const uint FACTORS = 1, SUMS = 4, READS = 1;
@@ -2421,21 +2549,21 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 
 // Rows and columns of a group. Threads that share sums each add up some products, and put these parts together in
 // group memory; then a thread works out elements, all of whose sums are there.
-void AddUp(uint item, uint thread)
+bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = first == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
-        return;
+        return true;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n;
 
     [loop]
     for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
     {
-        const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
+        const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
             readsFirst[0 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
@@ -2452,8 +2580,8 @@ void AddUp(uint item, uint thread)
 
     const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
     ReadBefore before = (ReadBefore)0;
-    if (isOneEach && first > 0)
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+    if (isOneEach && step > 0)
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2466,8 +2594,12 @@ void AddUp(uint item, uint thread)
     }
     float nextFactors[FACTORS][putEach];
     Weights nextWeights[FETCHES][SUMS * THREAD_ROWS];
-    FetchFactors(thread, 0, depth, nextFactors);
     FetchWeights(lane, ownRow, 0, depth, nextWeights);
+#if WAITING
+    if (!AreThrough(step, thread))
+        return false;
+#endif
+    FetchFactors(thread, 0, depth, nextFactors);
     [loop]
     for (uint product = 0; product < depth; product += CHUNK)
     {
@@ -2536,8 +2668,8 @@ void AddUp(uint item, uint thread)
         const uint row = firstRow + n % SUM_ROWS, column = firstColumn + n / SUM_ROWS;
         if (row < rows && column < columns)
         {
-            const List at = CoordinateOf(other, column, row);
-            if (!isOneEach && first > 0)
+            const List at = CoordinateOf(step, other, column, row);
+            if (!isOneEach && step > 0)
                 before = Read(at);
             float own[SUMS];
             [unroll]
@@ -2546,8 +2678,33 @@ void AddUp(uint item, uint thread)
             WriteElement(at, before, own);
         }
     }
+#if WAITING
+    TellThrough(thread);
+#endif
+    return true;
 }
 #endif
+
+void AddUp(uint item, uint thread)
+{
+#if WAITING
+    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
+    const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
+    uint step = 1;
+    if (groupColumns == 1)
+        step += (ScratchWord(0) & ~GIVEN_UP) / items;
+    bool goesOn = true;
+    [loop]
+    for (; goesOn && step < sizes[0].size; step++)
+        [loop]
+        for (uint n = item; n < items && goesOn; n += groupColumns)
+            goesOn = AddUpStep(n, thread, step);
+#else
+    if (first == 0 && item == 0 && thread == 0)
+        ScratchWord(0) = 0;
+    AddUpStep(item, thread, first / count);
+#endif
+}
 #endif
 
 // The coordinate of an element

@@ -314,6 +314,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -666,12 +671,13 @@ BIAS_VALUE ReadBias(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -920,15 +926,15 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    if (item >= matrices * matrixRows * matrixColumns)
+    const uint across = matrixColumns / 1;
+    if (item >= matrices * matrixRows * across)
         return;
-    const uint column = item % matrixColumns;
-    const uint above = item / matrixColumns;  // rows before
-    const uint number = above / matrixRows;
-    List at = PlaceOf(number, above - number * matrixRows, column);
+    const uint above = item / across, column = item % across * 1;  // `above`: rows before
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    List at = PlaceOf(number, row, column);
     vector<int, 1> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[(part * (matrices * matrixRows * matrixColumns) + item) / 1]);
+        totals += asint(scratch[PartOf(part, number, row, column) / 1]);
     [unroll]
     for (uint n = 0; n < 1; n++)
     {

@@ -409,6 +409,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -875,12 +880,13 @@ PAST_VALUE_VALUE ReadPastValue(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -898,12 +904,13 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 {
 #if OUTPUT_PRESENT_KEY_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_PRESENT_KEY_BITS;
     const uint shift = offset % perWord * OUTPUT_PRESENT_KEY_BITS;
     const uint mask = (1u << OUTPUT_PRESENT_KEY_BITS) - 1;
-    InterlockedAnd(outputPresentKeyTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputPresentKeyTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputPresentKeyTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputPresentKeyTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
 #endif
@@ -921,12 +928,13 @@ void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 {
 #if OUTPUT_PRESENT_VALUE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_PRESENT_VALUE_BITS;
     const uint shift = offset % perWord * OUTPUT_PRESENT_VALUE_BITS;
     const uint mask = (1u << OUTPUT_PRESENT_VALUE_BITS) - 1;
-    InterlockedAnd(outputPresentValueTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputPresentValueTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputPresentValueTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputPresentValueTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputPresentValueTensor[offset] = (OUTPUT_PRESENT_VALUE_STORED)value;
 #endif

@@ -88,12 +88,13 @@ void ScanGroup(uint thread, uint own, out uint before, out uint all)
 void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value)
 {
 #if OUTPUT_COUNT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_COUNT_BITS;
     const uint shift = offset % perWord * OUTPUT_COUNT_BITS;
     const uint mask = (1u << OUTPUT_COUNT_BITS) - 1;
-    InterlockedAnd(outputCountTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputCountTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputCountTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputCountTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value;
 #endif
@@ -156,12 +157,13 @@ bool IsNonzero(uint item)
 void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 {
 #if OUTPUT_COORDINATES_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_COORDINATES_BITS;
     const uint shift = offset % perWord * OUTPUT_COORDINATES_BITS;
     const uint mask = (1u << OUTPUT_COORDINATES_BITS) - 1;
-    InterlockedAnd(outputCoordinatesTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputCoordinatesTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputCoordinatesTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputCoordinatesTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputCoordinatesTensor[offset] = (OUTPUT_COORDINATES_STORED)value;
 #endif

@@ -209,6 +209,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -418,8 +423,14 @@ float Divide(float a, float b)
     if (aBits == 0 || bBits == 0x7f800000u)
         return FromBits(sign);
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
+    // By a power of 2, as most scales are, the significand stays as it is.
+    const int biased = exponent + 127;
+    const bool isNormal = biased > 0 && biased < 255;
+    if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
+        return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
+
+    // The significands as integers of 24 bits, a's doubled where it is below b's.
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -608,12 +619,13 @@ OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif

@@ -92,12 +92,13 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
 #if OUTPUT_GRADIENT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
-    InterlockedAnd(outputGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+    InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #elif OUTPUT_GRADIENT_BITS < 16
     uint word = 0;
     [unroll]

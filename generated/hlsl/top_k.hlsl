@@ -135,12 +135,13 @@ bool IsBefore(Entry entry, Entry other)
 void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 {
 #if OUTPUT_VALUE_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_VALUE_BITS;
     const uint shift = offset % perWord * OUTPUT_VALUE_BITS;
     const uint mask = (1u << OUTPUT_VALUE_BITS) - 1;
-    InterlockedAnd(outputValueTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputValueTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputValueTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputValueTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputValueTensor[offset] = (OUTPUT_VALUE_STORED)value;
 #endif
@@ -149,12 +150,13 @@ void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
 {
 #if OUTPUT_INDEX_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_INDEX_BITS;
     const uint shift = offset % perWord * OUTPUT_INDEX_BITS;
     const uint mask = (1u << OUTPUT_INDEX_BITS) - 1;
-    InterlockedAnd(outputIndexTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputIndexTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputIndexTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputIndexTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputIndexTensor[offset] = (OUTPUT_INDEX_STORED)value;
 #endif

@@ -16,12 +16,16 @@
 //              2 OutputTensor, a sum over a box of InputTensor, by tables for each axis
 //              3 OutputTensor, moved from InputTensor, by tables for each axis
 // In passes from 2 on only, where each group has a tile of the last two dimensions, and planes of the others:
-//   ACROSS     threads side by side; each has four elements of a row
+//   ACROSS     threads side by side
+//   COLUMNS    elements of a row that each of them has
 //   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that threads read side by side
 //   TILE_ROWS  rows of a group
 //   GROUP_PLANES  planes of a group
 //   PLANES     of these, how many a thread has under way
 //   TAPS       taps of an element along one axis for which tables have room
+//   ROWS_AHEAD  of these, how many a thread has under way from row to row
+//   TAPS_AHEAD  the same along a row
+//   SPAN       columns of the tensor for which a group adds up rows first, before it adds up columns; or 0
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -80,8 +84,7 @@ struct Dimension
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptPlaceSizes[2];
-    uint tilesAcross;  // of a plane
-    uint tilesDown;
+    Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
     int keptPlaceFirst;
@@ -251,6 +254,11 @@ int Multiplied(List list)
 // Rounded down; 0 by 0. Vulkan has no remainder of negative integers.
 int FloorQuotient(int a, int b)
 {
+    if (b > 0)  // as most are; rounding down is rounding toward 0 of the other bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
     const int divisor = b == 0 ? (int)1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
@@ -486,8 +494,14 @@ float Divide(float a, float b)
     if (aBits == 0 || bBits == 0x7f800000u)
         return FromBits(sign);
 
-    // The significands as integers of 24 bits, a's doubled where it is below b's.
     int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
+    // By a power of 2, as most scales are, the significand stays as it is.
+    const int biased = exponent + 127;
+    const bool isNormal = biased > 0 && biased < 255;
+    if ((bBits & 0x007fffffu) == 0 && min(aBits, bBits) >= 0x00800000u && isNormal)
+        return FromBits(sign | (uint)biased << 23 | (aBits & 0x007fffffu));
+
+    // The significands as integers of 24 bits, a's doubled where it is below b's.
     uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
     uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
     if (aBits < 0x00800000u)
@@ -605,12 +619,13 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
+    // that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
     outputTensor[offset] = (OUTPUT_STORED)value;
 #endif
@@ -823,103 +838,12 @@ REAL_VALUE Chosen(List at)
 }
 
 #if PASS >= 2
-static const uint COLUMNS = 4;  // of a thread
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // from a thread to the next
 static const uint TILE_COLUMNS = ACROSS * COLUMNS;
 static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions of planes
 static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: columns, rows, planes
 
-groupshared uint tapsFirst[ENTRIES];  // how far the first tap lies from the begin of the tensor
-
-#if PASS == 2
-static const uint TOTALS = 1;
-static const uint LEFT_OUT = 0xffffffffu;  // in place of the weight of a tap that takes no part
-groupshared uint tapsCount[ENTRIES];  // more than TAPS where tables have no room for them
-groupshared uint tapsWeights[TAPS * ENTRIES];  // as bits; those of all first taps lie side by side
-
-precise float PlaceOfResult(int d, int i)
-{
-    return Divide(Convert((((2 * max(min((int)i, (int)number), (int)0)) + 1) - (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), (REAL_VALUE)0), Convert((2 * (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), (REAL_VALUE)0));
-}
-
-// Where taps of index i along dimension d are
-void Box(int d, int i, float placeOfResult, out int first, out int last)
-{
-    first = (max(min(Convert(Floor((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) - (REAL_VALUE)1.0f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1) - 1), (int)0 - 1) + 1);
-    last = max(min(Convert(Ceil((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) + (REAL_VALUE)1.0f)), (int)0), (int)((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0)), (int)1);
-}
-
-// Whether one of them takes part, and with what weight
-bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
-{
-    weight = Max(((REAL_VALUE)1.0f - Abs((Convert(p, (REAL_VALUE)0) - Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f))))), (REAL_VALUE)0.0f);
-    return true;
-}
-
-void Box(int d, int i, out int first, out int last)
-{
-    const float placeOfResult = PlaceOfResult(d, i);
-    Box(d, i, placeOfResult, first, last);
-}
-
-bool WeightAt(int d, int i, int p, out float weight)
-{
-    const float placeOfResult = PlaceOfResult(d, i);
-    return WeightAt(d, i, p, placeOfResult, weight);
-}
-
-// An entry of the tables. Taps before and behind all that take part are left out.
-void TabulateEntry(uint n, int d, int i)
-{
-    const float placeOfResult = PlaceOfResult(d, i);
-    int first, last;
-    Box(d, i, placeOfResult, first, last);
-    const bool isInside = first >= 0 && last <= inputSizes[d / 4][d % 4];
-    uint count = 0;
-    [loop]
-    for (int p = first; p < last; p++)
-    {
-        float weight;
-        const bool takes = WeightAt(d, i, p, placeOfResult, weight);
-        if (takes && count == 0)
-            first = p;
-        const uint tap = (uint)(p - first);
-        if (tap < TAPS)
-            tapsWeights[tap * ENTRIES + n] = takes ? asuint(weight) : LEFT_OUT;
-        if (takes)
-            count = tap + 1;
-    }
-    tapsCount[n] = isInside ? count : TAPS + 1;  // what is read beyond a tensor is as its edge
-    tapsFirst[n] = count == 0 ? 0 : (uint)first * (uint)inputStrides[d / 4][d % 4];
-}
-
-void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
-{
-    const REAL_VALUE element = (REAL_VALUE)stored;
-    const float total0 = totals[0] + weight * element;
-    totals[0] = total0;
-}
-
-OUTPUT_VALUE Made(float totals[TOTALS])
-{
-    const float total0 = totals[0];
-    return (OUTPUT_VALUE)RoundingOnce(total0, OUTPUT_BITS);
-}
-#endif
-#if PASS == 3
-// An entry of the tables
-void TabulateEntry(uint n, int d, int i)
-{
-    const int first = clamp(FloorQuotient(i, (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), 0, inputSizes[d / 4][d % 4] - 1);
-    tapsFirst[n] = (uint)first * (uint)inputStrides[d / 4][d % 4];
-}
-
-OUTPUT_VALUE Made(INPUT_VALUE stored)
-{
-    const REAL_VALUE element = (REAL_VALUE)stored;
-    return (OUTPUT_VALUE)RoundingOnce(element, OUTPUT_BITS);
-}
-#endif
+groupshared uint tapsFirst[ENTRIES];  // the coordinate of the first tap
 
 // The elements of a thread, of which the last ones may be beyond the end of the row
 void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
@@ -994,8 +918,8 @@ struct Tile
 
 Tile TileOf(uint group)
 {
-    const uint above = group / tilesAcross, plane = above / tilesDown;
-    const Tile tile = { (group - above * tilesAcross) * TILE_COLUMNS, (above - plane * tilesDown) * TILE_ROWS, plane * GROUP_PLANES };
+    const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
+    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS, plane * GROUP_PLANES };
     return tile;
 }
 
@@ -1008,31 +932,149 @@ bool IsInside(uint row, uint column)
 #endif
 }
 
-// The tables of a tile: of each thread's first column, each one's second, and so on, then of rows and planes. What the
-// tile has beyond the output is as its last column, row or plane.
+// The dimension of an entry of the tables, and the output's coordinate there: entries are of each thread's first column,
+// each one's second, and so on, then of rows and planes. What a tile has beyond the output is as its last column, row or
+// plane. False where there are no rows.
+bool IsEntry(Tile tile, uint n, out int d, out int i)
+{
+    d = RANK - 1;
+    uint at = tile.column + n % ACROSS * THREAD_STEP + n / ACROSS * COLUMN_STEP;
+    if (n >= TILE_COLUMNS + TILE_ROWS)
+    {
+        const uint number = n - TILE_COLUMNS - TILE_ROWS;
+        d = (int)(number / GROUP_PLANES);
+        at = PlaneAlong(min(tile.plane + number % GROUP_PLANES, planeCount - 1), d);
+    }
+    else if (n >= TILE_COLUMNS)
+    {
+        d = RANK - 2;
+        at = tile.row + n - TILE_COLUMNS;
+    }
+    i = d < 0 ? 0 : (int)min(at, sizes[max(d, 0)].size - 1);
+    return d >= 0;
+}
+
+uint StrideAlong(int d)
+{
+    return (uint)inputStrides[d / 4][d % 4];
+}
+
+#if PASS == 2
+static const uint TOTALS = 1;
+static const uint TERMS = 1;  // those that are not of weights alone
+static const uint ROOM = TAPS;  // of tables
+static const uint OUTSIDE = 0xffffffffu;  // in place of a number of taps some of which are beyond the tensor
+groupshared uint tapsCount[ENTRIES];  // more than ROOM where tables do not have them
+groupshared uint tapsWeights[ROOM * ENTRIES];  // as bits; those of all first taps lie side by side
+groupshared float placeOfResults[ENTRIES];
+
+precise float PlaceOfResult(int d, int i)
+{
+    return Divide(Convert((((2 * max(min((int)i, (int)number), (int)0)) + 1) - (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), (REAL_VALUE)0), Convert((2 * (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), (REAL_VALUE)0));
+}
+
+// Where taps of index i along dimension d are
+void Box(int d, int i, float placeOfResult, out int first, out int last)
+{
+    first = (max(min(Convert(Floor((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) - (REAL_VALUE)1.0f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1) - 1), (int)0 - 1) + 1);
+    last = max(min(Convert(Ceil((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) + (REAL_VALUE)1.0f)), (int)0), (int)((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0)), (int)1);
+}
+
+// Whether one of them takes part, and with what weight
+bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
+{
+    weight = Max(((REAL_VALUE)1.0f - Abs((Convert(p, (REAL_VALUE)0) - Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f))))), (REAL_VALUE)0.0f);
+    return true;
+}
+
+void Box(int d, int i, out int first, out int last)
+{
+    const float placeOfResult = PlaceOfResult(d, i);
+    Box(d, i, placeOfResult, first, last);
+}
+
+bool WeightAt(int d, int i, int p, out float weight)
+{
+    const float placeOfResult = PlaceOfResult(d, i);
+    return WeightAt(d, i, p, placeOfResult, weight);
+}
+
+// The tables of a tile: the boxes of all entries, and the weights of their taps, each by a thread
 void Tabulate(Tile tile, uint thread)
 {
+    uint n, tap;
+    int d, i;
     [loop]
-    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
+    for (n = thread; n < ENTRIES; n += NUM_THREADS)
     {
-        int d = RANK - 1;
-        uint i = tile.column + n % ACROSS * THREAD_STEP + n / ACROSS * COLUMN_STEP;
-        if (n >= TILE_COLUMNS + TILE_ROWS)
+        int first = 0, last = 0;
+        if (IsEntry(tile, n, d, i))
         {
-            const uint number = n - TILE_COLUMNS - TILE_ROWS;
-            d = (int)(number / GROUP_PLANES);
-            i = PlaneAlong(min(tile.plane + number % GROUP_PLANES, planeCount - 1), d);
+            const float placeOfResult = PlaceOfResult(d, i);
+            placeOfResults[n] = placeOfResult;
+            Box(d, i, placeOfResult, first, last);
+            tapsFirst[n] = (uint)first;
+            tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
-        else if (n >= TILE_COLUMNS)
+        else
+            tapsCount[n] = 0;
+    }
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (uint m = thread; m < ENTRIES * ROOM; m += NUM_THREADS)
+    {
+        n = m % ENTRIES;
+        tap = m / ENTRIES;
+        if (tap < tapsCount[n] && tapsCount[n] <= ROOM && IsEntry(tile, n, d, i))
         {
-            d = RANK - 2;
-            i = tile.row + n - TILE_COLUMNS;
+            float weight;
+            WeightAt(d, i, (int)(tapsFirst[n] + tap), placeOfResults[n], weight);
+            tapsWeights[m] = asuint(weight);
         }
-        if (d >= 0)
-            TabulateEntry(n, d, (int)min(i, sizes[d].size - 1));
     }
     GroupMemoryBarrierWithGroupSync();
 }
+
+// A tap of a sum
+void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    const float total0 = totals[0] + weight * element;
+    totals[0] = total0;
+}
+
+// The same where rows are added up before columns, but for weights alone
+void AddTerms(inout float sums[TERMS], float weight, INPUT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    sums[0] += weight * element;
+}
+
+// The totals, from those sums and from all weights
+void Total(float sums[TERMS], float weights, out float totals[TOTALS])
+{
+    totals[0] = sums[0];
+}
+
+OUTPUT_VALUE Made(float totals[TOTALS])
+{
+    const float total0 = totals[0];
+    return (OUTPUT_VALUE)RoundingOnce(total0, OUTPUT_BITS);
+}
+#endif
+#if PASS == 3
+// Where the tap of index i along dimension d is
+uint TapAt(int d, int i)
+{
+    return (uint)clamp(FloorQuotient(i, (((d == inputDimensionCount2) ? scaleSizeWidth : (((d == inputDimensionCount) ? scaleSizeHeight : 1))))), 0, inputSizes[d / 4][d % 4] - 1);
+}
+
+OUTPUT_VALUE Made(INPUT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    return (OUTPUT_VALUE)RoundingOnce(element, OUTPUT_BITS);
+}
+#endif
 
 #if PASS == 2
 // The box of an element, tap after tap
@@ -1086,7 +1128,7 @@ bool OuterTap(uint plane, uint tap, out uint place, out float weight)
             taps[d] = tap - above * count;
             tap = above;
         }
-        place += tapsFirst[n] + taps[d] * (uint)inputStrides[d / 4][d % 4];
+        place += (tapsFirst[n] + taps[d]) * StrideAlong(d);
     }
     [unroll]
     for (d = 0; d < (int)OUTER; d++)
@@ -1133,6 +1175,162 @@ void SumEachAlone(uint plane, uint row, uint column)
     StoreColumns(BeginOf(plane) + BeginOfRow(row), column, values);
 }
 
+#if SPAN
+static const uint ABREAST = 4;  // columns of the tensor of which a thread adds up rows
+static const uint APART = SPAN / ABREAST;  // from one of them to the next
+groupshared float added[TERMS * TILE_ROWS * SPAN];
+groupshared float rowWeights[TILE_ROWS];  // of all taps of a row's box, columns apart
+groupshared uint spanFirst;  // of the columns of the tensor that a tile reads
+groupshared uint spanLast;
+groupshared uint tapsMost;  // of an entry of the tables
+
+// What the rows of a box add up to in some columns of the tensor, and their weights
+void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TERMS], out float rowWeight)
+{
+    uint c, a, longest = 0;
+    uint columnPlaces[ABREAST];
+    rowWeight = 0;
+    [unroll]
+    for (c = 0; c < ABREAST; c++)
+    {
+        columnPlaces[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
+        [unroll]
+        for (uint k = 0; k < TERMS; k++)
+            sums[c][k] = 0;
+    }
+#if RANK > 1
+    const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry], rowStep = StrideAlong(RANK - 2);
+#else
+    const uint rowFirst = 0, rowTaps = 1, rowStep = 0;
+#endif
+    const uint outerTaps = OuterTaps(plane, longest);
+    [loop]
+    for (uint outer = 0; outer < outerTaps; outer++)
+    {
+        uint place;
+        float weight;
+        if (!OuterTap(plane, outer, place, weight))
+            continue;
+        [loop]
+        for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
+        {
+            uint bits[ROWS_AHEAD];
+            INPUT_VALUE loaded[ROWS_AHEAD][ABREAST];
+            [unroll]
+            for (a = 0; a < ROWS_AHEAD; a++)
+            {
+                const uint tap = min(y + a, rowTaps - 1);  // one that is there, whether it takes part or not
+#if RANK > 1
+                bits[a] = tapsWeights[tap * ENTRIES + rowEntry];
+#else
+                bits[a] = asuint(1.0f);
+#endif
+                const uint from = place + (rowFirst + tap) * rowStep;
+                [unroll]
+                for (c = 0; c < ABREAST; c++)
+                    loaded[a][c] = LoadInput(from + columnPlaces[c]);
+            }
+            [unroll]
+            for (a = 0; a < ROWS_AHEAD; a++)
+            {
+                if (y + a < rowTaps)
+                {
+                    const float tapWeight = weight * asfloat(bits[a]);
+                    rowWeight += tapWeight;
+                    [unroll]
+                    for (c = 0; c < ABREAST; c++)
+                        AddTerms(sums[c], tapWeight, loaded[a][c]);
+                }
+            }
+        }
+    }
+}
+
+// First rows, of all columns that the tile reads, then columns of these sums
+void WorkOutTile(uint group, uint thread)
+{
+    const Tile tile = TileOf(group);
+    if (tile.plane >= planeCount)
+        return;
+    if (thread == 0)
+    {
+        spanFirst = 0xffffffffu;
+        spanLast = 0;
+        tapsMost = 0;
+    }
+    Tabulate(tile, thread);
+    uint n, t, c;
+    [loop]
+    for (n = thread; n < ENTRIES; n += NUM_THREADS)
+    {
+        const uint count = tapsCount[n];
+        InterlockedMax(tapsMost, count);
+        if (n < TILE_COLUMNS && count > 0)
+        {
+            InterlockedMin(spanFirst, tapsFirst[n]);
+            InterlockedMax(spanLast, tapsFirst[n] + count);
+        }
+    }
+    GroupMemoryBarrierWithGroupSync();
+    const bool isRoom = tapsMost <= ROOM && (spanLast == 0 || spanLast - spanFirst <= SPAN);
+
+    [loop]
+    for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane++)
+    {
+        if (isRoom)
+        {
+            [loop]
+            for (n = thread; n < TILE_ROWS * APART; n += NUM_THREADS)
+            {
+                const uint down = n / APART, within = n % APART;
+                if (spanFirst + within >= spanLast)
+                    continue;
+                float sums[ABREAST][TERMS], rowWeight;
+                AddRows(plane, TILE_COLUMNS + down, spanFirst + within, sums, rowWeight);
+                [unroll]
+                for (c = 0; c < ABREAST; c++)
+                    [unroll]
+                    for (t = 0; t < TERMS; t++)
+                        added[(t * TILE_ROWS + down) * SPAN + within + c * APART] = sums[c][t];
+                if (within == 0)
+                    rowWeights[down] = rowWeight;
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+        [loop]
+        for (n = thread; n < TILE_ROWS * TILE_COLUMNS; n += NUM_THREADS)
+        {
+            const uint entry = n % TILE_COLUMNS, row = tile.row + n / TILE_COLUMNS, column = tile.column + entry;
+            if (!IsInside(row, column))
+                continue;
+            if (!isRoom)
+            {
+                SumEachAlone(tile.plane + plane, row, column);
+                continue;
+            }
+            const uint taps = tapsCount[entry], begin = n / TILE_COLUMNS * SPAN + tapsFirst[entry] - spanFirst;
+            float sums[TERMS], weights = 0;
+            [unroll]
+            for (t = 0; t < TERMS; t++)
+                sums[t] = 0;
+            [loop]
+            for (uint tap = 0; tap < taps; tap++)
+            {
+                const uint bits = tapsWeights[tap * ENTRIES + entry];
+                weights += asfloat(bits);
+                [unroll]
+                for (t = 0; t < TERMS; t++)
+                    sums[t] += asfloat(bits) * added[t * TILE_ROWS * SPAN + begin + tap];
+            }
+            float totals[TOTALS];
+            Total(sums, weights * rowWeights[n / TILE_COLUMNS], totals);
+            const OUTPUT_VALUE values[COLUMNS] = { Made(totals) };
+            StoreColumns(BeginOf(tile.plane + plane) + BeginOfRow(row), column, values);
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+}
+#else
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1140,7 +1338,7 @@ void WorkOutTile(uint group, uint thread)
         return;
     Tabulate(tile, thread);
     const uint column = tile.column + thread % ACROSS * THREAD_STEP;
-    uint p, j, t;
+    uint p, j, t, a, b;
     uint columnFirst[COLUMNS], columnTaps[COLUMNS], most = 0;
     [unroll]
     for (j = 0; j < COLUMNS; j++)
@@ -1149,7 +1347,7 @@ void WorkOutTile(uint group, uint thread)
         columnTaps[j] = tapsCount[j * ACROSS + thread % ACROSS];
         most = max(most, columnTaps[j]);
     }
-    const uint step = (uint)inputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
+    const uint step = StrideAlong(RANK - 1);
 
     [loop]
     for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
@@ -1157,8 +1355,7 @@ void WorkOutTile(uint group, uint thread)
         const uint row = tile.row + down;
         const uint rowEntry = TILE_COLUMNS + down;
 #if RANK > 1
-        const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry];
-        const uint rowStep = (uint)inputStrides[(RANK - 2) / 4][(RANK - 2) % 4];
+        const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry], rowStep = StrideAlong(RANK - 2);
 #else
         const uint rowFirst = 0, rowTaps = 1, rowStep = 0;
 #endif
@@ -1169,7 +1366,7 @@ void WorkOutTile(uint group, uint thread)
             [unroll]
             for (p = 0; p < PLANES; p++)
                 mostOuter = max(mostOuter, OuterTaps(plane + p, longest));
-            if (longest > TAPS)
+            if (longest > ROOM)
             {
                 [loop]
                 for (p = 0; p < PLANES && tile.plane + plane + p < planeCount; p++)
@@ -1194,44 +1391,52 @@ void WorkOutTile(uint group, uint thread)
                 for (p = 0; p < PLANES; p++)
                     takes[p] = OuterTap(plane + p, outer, place[p], weight[p]);
                 [loop]
-                for (uint y = 0; y < rowTaps; y++)
+                for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
                 {
-#if RANK > 1
-                    const uint rowBits = tapsWeights[y * ENTRIES + rowEntry];
-                    const float rowWeight = asfloat(rowBits);
-#else
-                    const float rowWeight = 1;
-#endif
-                    const uint rowPlace = rowFirst + y * rowStep;
                     [loop]
-                    for (uint x = 0; x < most; x++)
+                    for (uint x = 0; x < most; x += TAPS_AHEAD)
                     {
-                        uint places[COLUMNS];
-                        uint bits[COLUMNS];
-                        INPUT_VALUE loaded[PLANES][COLUMNS];
+                        uint bits[ROWS_AHEAD], tapBits[TAPS_AHEAD][COLUMNS];
+                        INPUT_VALUE loaded[ROWS_AHEAD][TAPS_AHEAD][PLANES][COLUMNS];
                         [unroll]
-                        for (j = 0; j < COLUMNS; j++)
+                        for (a = 0; a < ROWS_AHEAD; a++)
                         {
-                            const uint tap = min(x, max(columnTaps[j], 1) - 1);  // one that is there, whether it takes part or not
-                            places[j] = rowPlace + columnFirst[j] + tap * step;
-                            bits[j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
+                            const uint rowTap = min(y + a, rowTaps - 1);  // one that is there, whether it takes part or not
+#if RANK > 1
+                            bits[a] = tapsWeights[rowTap * ENTRIES + rowEntry];
+#else
+                            bits[a] = asuint(1.0f);
+#endif
+                            [unroll]
+                            for (b = 0; b < TAPS_AHEAD; b++)
+                                [unroll]
+                                for (j = 0; j < COLUMNS; j++)
+                                {
+                                    const uint tap = min(x + b, max(columnTaps[j], 1) - 1);
+                                    tapBits[b][j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
+                                    const uint from = (rowFirst + rowTap) * rowStep + (columnFirst[j] + tap) * step;
+                                    [unroll]
+                                    for (p = 0; p < PLANES; p++)
+                                        loaded[a][b][p][j] = LoadInput(place[p] + from);
+                                }
                         }
                         [unroll]
-                        for (p = 0; p < PLANES; p++)
-                            [unroll]
-                            for (j = 0; j < COLUMNS; j++)
-                                loaded[p][j] = LoadInput(place[p] + places[j]);
-                        [unroll]
-                        for (p = 0; p < PLANES; p++)
+                        for (a = 0; a < ROWS_AHEAD; a++)
                         {
+                            if (y + a >= rowTaps)
+                                continue;
                             [unroll]
-                            for (j = 0; j < COLUMNS; j++)
-                            {
-                                float with[TOTALS] = totals[p][j];
-                                AddTap(with, weight[p] * rowWeight * asfloat(bits[j]), loaded[p][j]);
-                                if (takes[p] && x < columnTaps[j])
-                                    totals[p][j] = with;
-                            }
+                            for (b = 0; b < TAPS_AHEAD; b++)
+                                [unroll]
+                                for (p = 0; p < PLANES; p++)
+                                    [unroll]
+                                    for (j = 0; j < COLUMNS; j++)
+                                    {
+                                        float with[TOTALS] = totals[p][j];
+                                        AddTap(with, weight[p] * asfloat(bits[a]) * asfloat(tapBits[b][j]), loaded[a][b][p][j]);
+                                        if (takes[p] && x + b < columnTaps[j])
+                                            totals[p][j] = with;
+                                    }
                         }
                     }
                 }
@@ -1250,8 +1455,45 @@ void WorkOutTile(uint group, uint thread)
     }
 }
 #endif
+#endif
 
 #if PASS == 3
+#if COLUMNS == 1
+// A thread has one element, for which tables do not pay
+void WorkOutTile(uint group, uint thread)
+{
+    const Tile tile = TileOf(group);
+    const uint column = tile.column + thread % ACROSS, row = tile.row + thread / ACROSS;
+    if (tile.plane >= planeCount || !IsInside(row, column))
+        return;
+    uint place = TapAt(RANK - 1, (int)column) * StrideAlong(RANK - 1), rest = tile.plane;
+#if RANK > 1
+    place += TapAt(RANK - 2, (int)row) * StrideAlong(RANK - 2);
+#endif
+    [unroll]
+    for (int d = (int)OUTER - 1; d >= 0; d--)
+    {
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        place += TapAt(d, (int)(rest - above * sizes[d].size)) * StrideAlong(d);
+        rest = above;
+    }
+    const OUTPUT_VALUE values[COLUMNS] = { Made(LoadInput(place)) };
+    StoreColumns(BeginOf(tile.plane) + BeginOfRow(row), column, values);
+}
+#else
+// The tables of a tile
+void Tabulate(Tile tile, uint thread)
+{
+    [loop]
+    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
+    {
+        int d, i;
+        if (IsEntry(tile, n, d, i))
+            tapsFirst[n] = TapAt(d, i);
+    }
+    GroupMemoryBarrierWithGroupSync();
+}
+
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1263,13 +1505,13 @@ void WorkOutTile(uint group, uint thread)
     uint places[COLUMNS];
     [unroll]
     for (j = 0; j < COLUMNS; j++)
-        places[j] = tapsFirst[j * ACROSS + thread % ACROSS];
+        places[j] = tapsFirst[j * ACROSS + thread % ACROSS] * StrideAlong(RANK - 1);
     [loop]
     for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
     {
         const uint row = tile.row + down;
 #if RANK > 1
-        const uint rowFirst = tapsFirst[TILE_COLUMNS + down];
+        const uint rowFirst = tapsFirst[TILE_COLUMNS + down] * StrideAlong(RANK - 2);
 #else
         const uint rowFirst = 0;
 #endif
@@ -1283,7 +1525,7 @@ void WorkOutTile(uint group, uint thread)
                 uint begin = rowFirst;
                 [unroll]
                 for (int d = 0; d < (int)OUTER; d++)
-                    begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p];
+                    begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p] * StrideAlong(d);
                 [unroll]
                 for (j = 0; j < COLUMNS; j++)
                     loaded[p][j] = LoadInput(begin + places[j]);
@@ -1301,6 +1543,7 @@ void WorkOutTile(uint group, uint thread)
         }
     }
 }
+#endif
 #endif
 #endif
 

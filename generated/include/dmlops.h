@@ -4687,7 +4687,8 @@ typedef enum dmlops_reason {
 typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
     DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
-    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4 /* sums of four products of signed bytes at once: shader model 6.4 */
+    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
+    DMLOPS_CAPABILITY_WAITING_GROUPS = 8 /* Vulkan, and 128 processors or more: so many groups of a dispatch run at once */
 } dmlops_capability;
 
 /* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
@@ -22593,8 +22594,9 @@ DMLOPS_CALLED void dmlops_plan_int_8_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -22700,8 +22702,9 @@ DMLOPS_CALLED void dmlops_plan_int_16_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -22830,6 +22833,7 @@ typedef struct dmlops_plan_SumsPass {
     int has_units;
     int64_t rows;
     int64_t columns;
+    int can_wait;
 } dmlops_plan_SumsPass;
 
 typedef struct dmlops_plan_SumsTile {
@@ -22842,6 +22846,8 @@ typedef struct dmlops_plan_SumsTile {
     int64_t threads;
     int64_t all_threads;
     dmlops_plan_SumsUnits units;
+    int64_t copied;
+    int waits;
 } dmlops_plan_SumsTile;
 
 typedef struct dmlops_plan_Kept {
@@ -22890,7 +22896,14 @@ typedef struct dmlops_plan_SeparablePass {
     int64_t tensor;
     int64_t output;
     int is_sum;
+    int leaves_out;
 } dmlops_plan_SeparablePass;
+
+typedef struct dmlops_plan_NearbyPass {
+    int64_t number;
+    int64_t output;
+    int64_t head;
+} dmlops_plan_NearbyPass;
 
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
@@ -22935,6 +22948,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
     dmlops_plan_SeparablePass_list separable;
+    dmlops_plan_NearbyPass nearby;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -23062,8 +23076,9 @@ DMLOPS_CALLED void dmlops_plan_int_64_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23140,6 +23155,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 reduced;
     dmlops_plan_int_8 sums;
     dmlops_plan_Separable separable;
+    dmlops_plan_int_8 covering;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_Dimension_10 {
@@ -23180,8 +23196,9 @@ DMLOPS_CALLED void dmlops_plan_int_512_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23233,8 +23250,9 @@ DMLOPS_CALLED void dmlops_plan_int_32_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23307,8 +23325,25 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
+typedef struct dmlops_plan_SumsTile_32 {
+    int64_t count;
+    dmlops_plan_SumsTile items[32];
+} dmlops_plan_SumsTile_32;
+
+DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
 typedef struct dmlops_plan_Way {
     dmlops_plan_Pass_32 passes;
+    dmlops_plan_SumsTile_32 tiles;
     int64_t wanted;
     int64_t led;
     int64_t halves;
@@ -23325,6 +23360,7 @@ typedef struct dmlops_plan_Line {
     int64_t tap;
     int64_t limit;
     int64_t elements;
+    int64_t divisor;
 } dmlops_plan_Line;
 
 typedef struct dmlops_plan_Block {
@@ -23336,23 +23372,23 @@ typedef struct dmlops_plan_Block {
 } dmlops_plan_Block;
 
 typedef struct dmlops_plan_Weights {
-    dmlops_plan_int_8 steps;
+    dmlops_plan_int_16 steps;
     dmlops_plan_int_64 words;
 } dmlops_plan_Weights;
 
 typedef struct dmlops_plan_SlidingParams {
+    dmlops_plan_Dimension_10 sizes;
     dmlops_plan_int_8 planeSteps;
     dmlops_plan_int_64 window;
     dmlops_plan_int_32 counted;
-    dmlops_plan_int_8 weightsSteps;
+    dmlops_plan_int_16 weightsSteps;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
     int64_t count;
     int64_t layers;
     int64_t planes;
-    int64_t blocksDown;
-    int64_t blocksAcross;
+    dmlops_plan_Dimension_10 blocks;
     int64_t groupColumns;
     dmlops_plan_int_64 weights;
     dmlops_plan_int_64 scalars;
@@ -23427,8 +23463,9 @@ DMLOPS_CALLED void dmlops_plan_int_96_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = items[i];
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }
 }
 
@@ -23621,6 +23658,52 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Loop_16 loops;
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
+
+typedef struct dmlops_plan_SeparableParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Dimension_10 tiles;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SeparableParams;
+
+typedef struct dmlops_plan_SeparableTile {
+    int64_t threads;
+    int64_t across;
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+    int64_t at_once;
+    int64_t taps;
+    int64_t rows_ahead;
+    int64_t taps_ahead;
+    int64_t span;
+} dmlops_plan_SeparableTile;
+
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
+typedef struct dmlops_plan_NearbyParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Dimension_10 tiles;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_NearbyParams;
+
+typedef struct dmlops_plan_NearbyTile {
+    int64_t across;
+    int64_t rows;
+} dmlops_plan_NearbyTile;
 
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
@@ -23832,33 +23915,6 @@ typedef struct dmlops_plan_ScatterParams {
     dmlops_plan_ScatterLookup_8 lookups;
 } dmlops_plan_ScatterParams;
 
-typedef struct dmlops_plan_SeparableParams {
-    dmlops_plan_Dimension_10 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    int64_t tilesAcross;
-    int64_t tilesDown;
-    int64_t planeCount;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SeparableParams;
-
-typedef struct dmlops_plan_SeparableTile {
-    int64_t threads;
-    int64_t across;
-    int64_t rows;
-    int64_t planes;
-    int64_t at_once;
-    int64_t taps;
-} dmlops_plan_SeparableTile;
-
-typedef struct dmlops_plan_Extent {
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-} dmlops_plan_Extent;
-
 typedef struct dmlops_plan_TopK {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -23891,22 +23947,6 @@ typedef struct dmlops_plan_TopKParams {
     int64_t outputIndexStep;
     dmlops_plan_Dimension_10 dimensions;
 } dmlops_plan_TopKParams;
-
-typedef struct dmlops_plan_SumsTile_32 {
-    int64_t count;
-    dmlops_plan_SumsTile items[32];
-} dmlops_plan_SumsTile_32;
-
-DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
 
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
@@ -24057,6 +24097,11 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
 
 DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
     dmlops_put_words(planning, record->window.items, record->window.count);
     dmlops_put_words(planning, record->counted.items, record->counted.count);
@@ -24067,8 +24112,11 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->layers);
     dmlops_put_word(planning, record->planes);
-    dmlops_put_word(planning, record->blocksDown);
-    dmlops_put_word(planning, record->blocksAcross);
+    for (int64_t i = 0; i < record->blocks.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->blocks.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->weights.items, record->weights.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
@@ -24136,6 +24184,46 @@ DMLOPS_CALLED void dmlops_put_GatherParams(
         dmlops_put_GatherLookup(planning, &record->lookups.items[i]);
         dmlops_put_padding(planning);
     }
+}
+
+DMLOPS_CALLED void dmlops_put_SeparableParams(
+    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
+DMLOPS_CALLED void dmlops_put_NearbyParams(
+    dmlops_planning* planning, const dmlops_plan_NearbyParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_NonzeroParams(
@@ -24258,23 +24346,6 @@ DMLOPS_CALLED void dmlops_put_ScatterParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_SeparableParams(
-    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_word(planning, record->tilesAcross);
-    dmlops_put_word(planning, record->tilesDown);
-    dmlops_put_word(planning, record->planeCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
 DMLOPS_CALLED void dmlops_put_TopKParams(
     dmlops_planning* planning, const dmlops_plan_TopKParams* record) {
     dmlops_put_word(planning, record->count);
@@ -24383,6 +24454,7 @@ DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const 
     read, int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns);
+DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
 DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
     columns, int64_t others, int64_t sums);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning);
@@ -24396,8 +24468,8 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
-    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile);
+    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -24424,7 +24496,8 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planni
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources);
+    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t
+    copied);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
     shader, const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24458,7 +24531,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits);
@@ -24468,6 +24541,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
+DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
 DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
 DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
@@ -24476,15 +24550,24 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
 DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* output, int64_t from_end);
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns);
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares);
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers);
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
 DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
@@ -24531,6 +24614,13 @@ DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Side* left);
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t at_once);
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once);
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24543,8 +24633,12 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* plann
     told, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
+    count);
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased);
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24571,6 +24665,8 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning
     axis, int64_t lines, int64_t depth);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -24578,6 +24674,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found, int64_t channels);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found);
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
@@ -24649,6 +24747,29 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, 
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, const dmlops_plan_Tensor* tensor, int64_t taps);
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
+    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Tensor* output, int64_t across, int64_t rows);
+DMLOPS_CALLED dmlops_plan_NearbyTile dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -24702,17 +24823,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
-DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
-    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry);
@@ -25647,10 +25757,17 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t r
         dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
 }
 
+/* How many of a tile's rows are of one sum: neighbours are kept as halves in whole words. */
+DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
+    (void)planning;
+    return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
+}
+
 /* Matrices as large as leave enough groups. */
 DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t
     columns, int64_t others, int64_t sums) {
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(128, sums), 128) >= 128) {
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 128) >=
+        128) {
         dmlops_plan_SumsUnits made_1;
         made_1.rows = 128;
         made_1.columns = 128;
@@ -25660,7 +25777,8 @@ DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* 
         made_1.ahead = 1;
         return made_1;
     }
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(64, sums), 64) >= 128) {
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
+        128) {
         dmlops_plan_SumsUnits made_2;
         made_2.rows = 64;
         made_2.columns = 64;
@@ -25670,8 +25788,8 @@ DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* 
         made_2.ahead = 2;
         return made_2;
     }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(32, sums), 32) >=
-        dmlops_divide(384, 4))) {
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
+        32, sums), 32) >= dmlops_divide(384, 4))) {
         dmlops_plan_SumsUnits made_3;
         made_3.rows = 32;
         made_3.columns = 32;
@@ -25681,8 +25799,8 @@ DMLOPS_CALLED dmlops_plan_SumsUnits dmlops_plan_sums_units_for(dmlops_planning* 
         made_3.ahead = 4;
         return made_3;
     }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_divide(16, sums), 32) >=
-        dmlops_divide(128, 2))) {
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
+        16, sums), 32) >= dmlops_divide(128, 2))) {
         dmlops_plan_SumsUnits made_4;
         made_4.rows = 16;
         made_4.columns = 32;
@@ -25715,6 +25833,8 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_no_sums(dmlops_planning* planning
     made_2.threads = 0;
     made_2.all_threads = 0;
     made_2.units = made_1;
+    made_2.copied = 0;
+    made_2.waits = 0;
     return made_2;
 }
 
@@ -25784,15 +25904,18 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planni
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
+    int can_wait = one->can_wait && dmlops_out_has(planning, DMLOPS_CAPABILITY_WAITING_GROUPS);
     if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns)) {
         dmlops_plan_SumsTile made_1 = dmlops_plan_ordinary_tile(planning, one, &tensors->items[dmlops_item(planning,
-            one->weights, tensors->count)], rows, columns, others);
+            one->weights, tensors->count)], rows, columns, others, can_wait);
         return made_1;
     }
     dmlops_plan_SumsUnits units = dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums);
-    int64_t in_group = dmlops_divide(units.rows, one->sums);
+    int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
     int64_t threads = dmlops_plan_times(planning, groups, 256);
+    int waits = can_wait && (threads <= 32768);
+    int64_t copied = one->writes & one->kept;
     dmlops_plan_SumsTile made_2;
     made_2.rows = in_group;
     made_2.columns = units.columns;
@@ -25803,12 +25926,14 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_sums_tile(dmlops_planning* planni
     made_2.threads = 256;
     made_2.all_threads = threads;
     made_2.units = units;
+    made_2.copied = copied;
+    made_2.waits = waits;
     return made_2;
 }
 
-/* All columns up to 32, and as many rows as leave enough groups. */
+/* All columns up to 32, and as many rows as leave enough groups, or so few that these can wait. */
 DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass*
-    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others) {
+    one, const dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait) {
     int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
     int64_t vector = dmlops_plan_weights_vector(planning, weights);
     int64_t thread_columns = 1;
@@ -25821,10 +25946,11 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* pl
     }
     int64_t threads = (thread_columns == 8) ? 256 : 128;
     int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
+    int64_t least = can_wait ? dmlops_divide(32768, threads) : 256;
     int64_t thread_rows = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
         one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_multiply(2, thread_rows), 4)), across) >= 256))) {
+        dmlops_multiply(dmlops_multiply(2, thread_rows), 4)), across) >= least))) {
         thread_rows = dmlops_multiply(thread_rows, 2);
     }
     int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(4, in_group));
@@ -25837,8 +25963,8 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* pl
         padded), one->factors) <= 5120))) {
         fetches = dmlops_multiply(fetches, 2);
     }
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(4, thread_rows)),
-        across);
+    int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(4, thread_rows)), across), threads);
     dmlops_plan_SumsUnits made_1 = dmlops_plan_no_units(planning);
     dmlops_plan_SumsTile made_2;
     made_2.rows = dmlops_multiply(4, thread_rows);
@@ -25848,13 +25974,16 @@ DMLOPS_CALLED dmlops_plan_SumsTile dmlops_plan_ordinary_tile(dmlops_planning* pl
     made_2.vector = vector;
     made_2.fetches = fetches;
     made_2.threads = threads;
-    made_2.all_threads = dmlops_plan_times(planning, groups, threads);
+    made_2.all_threads = all_threads;
     made_2.units = made_1;
+    made_2.copied = 0;
+    made_2.waits = can_wait && (all_threads <= 32768);
     return made_2;
 }
 
-/* The macros of a pass of sums. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile) {
+/* The macros of a pass of sums, whose groups go from step to step if one `waits`. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int waits) {
+    dmlops_out_define(planning, "", "WAITING", (int64_t)waits);
     dmlops_out_define(planning, "", "SUM_ROWS", tile->rows);
     dmlops_out_define(planning, "", "SUM_COLUMNS", tile->columns);
     dmlops_plan_SumsUnits units = tile->units;
@@ -26064,16 +26193,18 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planni
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
     dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
-    dmlops_plan_Space made_2 = dmlops_plan_space_without(planning, told, shader, wanted, &made_1);
+    dmlops_plan_Space made_2 = dmlops_plan_space_without(planning, told, shader, wanted, &made_1, 0);
     return made_2;
 }
 
-/* The same without the rows that attention reads elsewhere. */
+/* The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors that are
+   `copied`, as bits. */
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition*
-    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources) {
+    told, const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t
+    copied) {
     dmlops_plan_int_64 firsts;
     firsts.count = 0;
-    int64_t words = 0;
+    int64_t words = (shader->sums.count > 0) ? 4 : 0;
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
@@ -26083,6 +26214,9 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_without(dmlops_planning* plann
                 &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]);
             int64_t own = dmlops_plan_element_count(planning, &made_1);
             own = dmlops_multiply(own, wide ? 2 : 1);
+            if (((copied >> place) & 1) == 1) {
+                own = dmlops_add(own, dmlops_plan_ceil_div(planning, own, 2));
+            }
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
@@ -26454,16 +26588,24 @@ DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, cons
         }
     }
     dmlops_plan_Pass_32 passes = dmlops_plan_with_sums(planning, told, shader, &every, wanted);
-    dmlops_plan_Way made_10;
-    made_10.passes = passes;
-    made_10.wanted = wanted;
-    made_10.led = led;
-    made_10.halves = halves;
-    made_10.attends = attends;
-    made_10.parts = parts;
-    made_10.views = views;
-    made_10.sources = sources;
-    return made_10;
+    dmlops_plan_SumsTile_32 tiles;
+    tiles.count = 0;
+    for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
+        const dmlops_plan_Pass* one = &passes.items[each_10];
+        dmlops_plan_SumsTile made_11 = dmlops_plan_shared_tile(planning, told, shader, one);
+        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_11);
+    }
+    dmlops_plan_Way made_12;
+    made_12.passes = passes;
+    made_12.tiles = tiles;
+    made_12.wanted = wanted;
+    made_12.led = led;
+    made_12.halves = halves;
+    made_12.attends = attends;
+    made_12.parts = parts;
+    made_12.views = views;
+    made_12.sources = sources;
+    return made_12;
 }
 
 /* The dispatches; none where every output is absent. */
@@ -26480,7 +26622,12 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     if (way.passes.count == 0) {
         return;
     }
-    dmlops_plan_Space space = dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources);
+    int64_t copied = 0;
+    for (int64_t each_2 = 0; each_2 < way.tiles.count; ++each_2) {
+        const dmlops_plan_SumsTile* tile = &way.tiles.items[each_2];
+        copied = copied | tile->copied;
+    }
+    dmlops_plan_Space space = dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources, copied);
     int64_t words = space.words;
     if (way.attends) {
         words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
@@ -26490,54 +26637,49 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_plan_Buffer made_2 = dmlops_plan_stand_in_of(planning, told);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_2);
+    dmlops_plan_Buffer made_3 = dmlops_plan_stand_in_of(planning, told);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, way.led, &space, &made_3);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
         int64_t each = (way.halves == 0) ? 1 : 2;
         dmlops_plan_int_64 firsts = space.firsts;
-        dmlops_plan_int_64 made_3 = dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources,
+        dmlops_plan_int_64 made_4 = dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources,
             &told->tensors, &told->kept_sizes, &firsts, each, space.words);
-        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_4 = 0; each_4 < way.passes.count; ++each_4) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_4];
+        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_5];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_5);
+        dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_6);
     }
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", "HALVES", (int64_t)(way.halves != 0));
     }
     dmlops_out_share(planning);
-    dmlops_plan_Known made_6;
-    made_6.lists = lists;
-    made_6.activations = known.activations;
-    made_6.scalars = known.scalars;
-    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_6);
+    dmlops_plan_Known made_7;
+    made_7.lists = lists;
+    made_7.activations = known.activations;
+    made_7.scalars = known.scalars;
+    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_7);
 }
 
-/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn. */
+/* A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or where groups can
+   wait for one another, for the first step and for all others. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
-    dmlops_plan_SumsTile_32 tiles;
-    tiles.count = 0;
-    for (int64_t each_1 = 0; each_1 < way->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &way->passes.items[each_1];
-        dmlops_plan_SumsTile made_2 = dmlops_plan_shared_tile(planning, told, shader, one);
-        dmlops_plan_SumsTile_32_insert(planning, &tiles, tiles.count, &made_2);
-    }
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
     while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
+        int goes_on = 0;
         if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
             steps = told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
                 way->passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
@@ -26546,6 +26688,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
             while (planning->reason == DMLOPS_REASON_NONE && ((end < way->passes.count) &&
                 way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
+            }
+            goes_on = way->tiles.items[dmlops_item(planning, place, way->tiles.count)].waits && (end ==
+                dmlops_add(place, 1)) && (steps > 2);
+            if (goes_on) {
+                steps = (way->tiles.items[dmlops_item(planning, place, way->tiles.count)].threads ==
+                    way->tiles.items[dmlops_item(planning, place, way->tiles.count)].all_threads) ? 2 : 3;
             }
         }
         dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
@@ -26560,17 +26708,18 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
                 pending = waits ? 0 : pending;
                 pending = pending | one.writes;
                 dmlops_plan_dispatch_defined(planning, told, shader, way, known, &one,
-                    &tiles.items[dmlops_item(planning, item, tiles.count)], step, waits);
+                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, goes_on);
             }
         }
         place = end;
     }
 }
 
-/* The dispatch of a pass, of a recurrence for one step. */
+/* The dispatch of a pass, of a recurrence for one step. If it `goes_on`, step 1 stands for all that follow the first
+   one, and step 2 for what groups that waited in vain have left of them to a single one. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits) {
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
     dmlops_plan_int_8 made_1 = dmlops_plan_box_of(planning, told, one);
     dmlops_plan_int_8 shape = dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target :
         -1, &made_1);
@@ -26597,8 +26746,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         threads = count;
     } else {
         if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile);
-            threads = tile->all_threads;
+            dmlops_plan_define_sums(planning, tile, goes_on && (step > 0));
+            threads = (goes_on && (step == 2)) ? tile->threads : tile->all_threads;
             in_group = tile->threads;
         }
     }
@@ -26695,6 +26844,19 @@ DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops
             window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)])));
     }
     return found;
+}
+
+/* Whether each element of the output meets one place of the window along a dimension, which lies on the right factor
+   where the element is in its phase. */
+DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
+    int64_t first = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
+    int64_t last = dmlops_add(first, dmlops_multiply(dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
+        window->sizes.count)], 1), dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+        window->right_taps.count)], first)));
+    int is_single = window->sizes.items[dmlops_item(planning, d, window->sizes.count)] ==
+        window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+    return is_single && (dmlops_max(first, last) == 0) && (dmlops_min(first, last) == dmlops_subtract(1,
+        window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
 }
 
 /* How far apart places of the window are that one phase meets. */
@@ -26810,8 +26972,8 @@ DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planni
 }
 
 /* The window along one of its dimensions, counted from the last; of one place beyond the first. */
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* output, int64_t from_end) {
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end) {
     int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
     if (d < 0) {
         dmlops_plan_Line made_1;
@@ -26821,19 +26983,21 @@ DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, co
         made_1.tap = 1;
         made_1.limit = 1;
         made_1.elements = 1;
+        made_1.divisor = 1;
         return made_1;
     }
     dmlops_plan_Frame frame = sliding->window;
+    dmlops_plan_int_8 divisors = told->factors.window.right_divisors;
     int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
-    int64_t elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-        sliding->axes.count)], output->sizes.count)];
     dmlops_plan_Line made_2;
     made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
     made_2.first = first;
     made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
     made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
     made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
-    made_2.elements = elements;
+    made_2.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+        sliding->axes.count)], output->sizes.count)];
+    made_2.divisor = (divisors.count > 0) ? divisors.items[dmlops_item(planning, d, divisors.count)] : 1;
     return made_2;
 }
 
@@ -26842,8 +27006,7 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double && !dmlops_plan_is_divided(planning,
-        &told->factors.window);
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
     for (int64_t d = 0; d < sliding.axes.count; ++d) {
         const int64_t axis = sliding.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
@@ -26857,11 +27020,46 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return is_straight;
 }
 
+/* Whether threads work out blocks. */
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
+    dmlops_plan_Line down = made_1;
+    dmlops_plan_Line across = made_2;
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across,
+        dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down, &across)));
+    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+}
+
+/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
+    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
+        dmlops_multiply(down->places, across->places)), channels);
+}
+
+/* What the first place of the window for element 0 leaves over. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_modulo(line->first, line->divisor);
+}
+
+/* How far elements are apart that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
+}
+
 /* How far the windows of so many neighbours reach together. */
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
-    (void)planning;
-    return dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
-        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), 1);
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
+        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
+        line->divisor), 1);
 }
 
 /* Whether a thread can hold what a block of that size needs. */
@@ -26873,19 +27071,26 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
         columns)) <= 40);
 }
 
-/* The block of a thread: as large as leaves enough of them. */
+/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
 DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    int64_t rows = dmlops_plan_power_below(planning, down->elements, (down->step == 1) ? 4 :
-        dmlops_max(dmlops_divide(4, 2), 1));
-    int64_t columns = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1), 4);
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 1) && ((whole < dmlops_multiply(dmlops_multiply(rows,
-        columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares) {
+    int64_t least_rows = dmlops_plan_alike(planning, down);
+    int64_t least_columns = dmlops_plan_alike(planning, across);
+    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
+    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
+        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
+    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
+        least_columns);
+    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
+        least_columns);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
+        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)))) {
         rows = dmlops_divide(rows, 2);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > 1) && !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
+        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
         columns = dmlops_divide(columns, 2);
     }
     if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
@@ -26899,15 +27104,32 @@ DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, 
         return made_1;
     }
     int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
-        dmlops_multiply(columns, across->step)));
+        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
     int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
     dmlops_plan_Block made_2;
     made_2.rows = rows;
     made_2.columns = columns;
     made_2.vector = vector;
     made_2.stored = stored;
-    made_2.lead = dmlops_modulo(across->first, vector);
+    made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
+        across->divisor), vector);
     return made_2;
+}
+
+/* How many threads may share the layers of a block: those of a sum. */
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers) {
+    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
+}
+
+/* How many threads share a block: more where there are few blocks. */
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
+    int64_t shares = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
+        131072))) {
+        shares = dmlops_multiply(2, shares);
+    }
+    return shares;
 }
 
 /* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
@@ -26938,7 +27160,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
 DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     if (shader->sliding.weights == -1) {
-        dmlops_plan_int_8 made_1;
+        dmlops_plan_int_16 made_1;
         made_1.count = 0;
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
@@ -26983,11 +27205,16 @@ DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planni
     dmlops_plan_int_64_insert(planning, &words, words.count,
         dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
         weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
+    dmlops_plan_int_16 constants;
+    constants.count = 0;
     dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
-    dmlops_plan_Weights made_5;
-    made_5.steps = made_4;
-    made_5.words = words;
-    return made_5;
+    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
+    dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &window.right_divisors);
+    dmlops_plan_int_16_extend(planning, &constants, made_5.count, made_5.items);
+    dmlops_plan_Weights made_6;
+    made_6.steps = constants;
+    made_6.words = words;
+    return made_6;
 }
 
 /* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
@@ -27076,6 +27303,10 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", "STEP_X", across->step);
     dmlops_out_define(planning, "", "TAP_Y", down->tap);
     dmlops_out_define(planning, "", "TAP_X", across->tap);
+    dmlops_out_define(planning, "", "DIVISOR_Y", down->divisor);
+    dmlops_out_define(planning, "", "DIVISOR_X", across->divisor);
+    dmlops_out_define(planning, "", "REST_Y", dmlops_plan_rest(planning, down));
+    dmlops_out_define(planning, "", "REST_X", dmlops_plan_rest(planning, across));
     dmlops_out_define(planning, "", "LEAD", block->lead);
 }
 
@@ -27085,11 +27316,13 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
     dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, &sliding, &output, 0);
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
     dmlops_plan_Line down = made_1;
     dmlops_plan_Line across = made_2;
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across);
+    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
+    int64_t most = dmlops_plan_most_shares(planning, told, layers);
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across, most);
     int is_all = 1;
     for (int64_t other = 0; other < told->tensors.count; ++other) {
         const dmlops_plan_Tensor* one = &told->tensors.items[other];
@@ -27119,31 +27352,35 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     }
     dmlops_out_share(planning);
     dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
-    int64_t places = dmlops_plan_element_count(planning, &sliding.sizes);
-    int64_t layers = dmlops_divide(places, dmlops_multiply(down.places, across.places));
-    int64_t lanes = dmlops_plan_lanes_of(planning, places, whole);
+    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
     int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
     int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
     int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
     int is_block = block.rows > 0;
     int64_t in_group = is_block ? 128 : 256;
-    int64_t threads = is_block ? dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across) :
-        dmlops_plan_times(planning, whole, lanes);
+    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
+    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
+    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
+        lanes);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
     dmlops_out_define(planning, "", "PASS", shader->sliding.number);
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "OUTPUT_RANK", output.sizes.count);
     dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
     dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
     if (shader->sliding.weights != -1) {
         dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
             dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
-        layers = dmlops_plan_times(planning, layers, told->factors.depth);
+        dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
     }
     dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
     dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
     if (is_block) {
         dmlops_plan_define_block(planning, &block, &down, &across);
+        if (shader->sliding.weights != -1) {
+            dmlops_out_define(planning, "", "SHARES", shares);
+        }
     } else {
         dmlops_out_define(planning, "", "LANES", lanes);
     }
@@ -27153,11 +27390,39 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_32 made_6 = dmlops_plan_frame_words(planning, &sliding.counted);
         counted = made_6;
     }
-    dmlops_plan_int_8 made_7 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
-    dmlops_plan_int_64 made_8 = dmlops_plan_window_constants(planning, &sliding, &tensor);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
+        const int64_t size = output.sizes.items[each_8];
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_Loop made_10;
+        made_10.size = size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    }
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+    dmlops_plan_int_8 made_12 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
+    dmlops_plan_int_64 made_13 = dmlops_plan_window_constants(planning, &sliding, &tensor);
+    dmlops_plan_Loop_16 made_14;
+    made_14.count = 0;
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = blocks_down;
+    made_16.strides = made_15;
+    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_16);
+    dmlops_plan_int_16 made_17;
+    made_17.count = 0;
+    dmlops_plan_Loop made_18;
+    made_18.size = blocks_across;
+    made_18.strides = made_17;
+    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_18);
+    dmlops_plan_Dimension_10 made_19 = dmlops_plan_dimensions(planning, &made_14);
     dmlops_plan_SlidingParams params;
-    params.planeSteps = made_7;
-    params.window = made_8;
+    params.sizes = made_11;
+    params.planeSteps = made_12;
+    params.window = made_13;
     params.counted = counted;
     params.weightsSteps = weights.steps;
     params.lists = known.lists;
@@ -27166,8 +27431,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
-    params.blocksDown = blocks_down;
-    params.blocksAcross = blocks_across;
+    params.blocks = made_19;
     params.groupColumns = groups.columns;
     params.weights = weights.words;
     params.scalars = known.scalars;
@@ -27352,6 +27616,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     is_there = is_there && !dmlops_plan_is_read(planning, &factors.right_less, row_axis);
     int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
     int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
+    int is_shallow = dmlops_plan_is_small(planning, rows, columns, factors.depth, count);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
@@ -27371,8 +27637,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     made_6.columns = columns;
     made_6.run = (output.strides.items[dmlops_item(planning, column_axis, output.strides.count)] == 1) ? columns : 1;
     made_6.depth = factors.depth;
-    made_6.tile_depth = 16;
-    made_6.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
+    made_6.tile_depth = is_shallow ? 32 : 16;
+    made_6.count = count;
     made_6.left = made_4;
     made_6.right = made_5;
     return made_6;
@@ -27536,6 +27802,81 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planni
     return made_1;
 }
 
+/* Whether both factors are put in order first where no window is: where one of them has no whole vectors, and each
+   element is read often. */
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
+        found->depth), found->count);
+    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
+            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
+        is_own = is_own && ((size <= 1) || !is_shared);
+    }
+    return is_own && has_gaps && (products >= 134217728);
+}
+
+/* The same with both factors in order, of which `at_once` elements take 16 bytes. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t at_once) {
+    dmlops_plan_Side left = dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once);
+    dmlops_plan_Side right = dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns,
+        at_once);
+    dmlops_plan_Matrices made_1;
+    made_1.is_worth = found->is_worth;
+    made_1.sizes = found->sizes;
+    made_1.row_axis = found->row_axis;
+    made_1.column_axis = found->column_axis;
+    made_1.rows = found->rows;
+    made_1.columns = found->columns;
+    made_1.run = found->run;
+    made_1.depth = found->depth;
+    made_1.tile_depth = found->tile_depth;
+    made_1.count = found->count;
+    made_1.left = left;
+    made_1.right = right;
+    return made_1;
+}
+
+/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
+   one after the other. */
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, at_once),
+        at_once);
+    int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        int64_t stride = matrix;
+        for (int64_t later = 0; later < found->sizes.count; ++later) {
+            const int64_t size = found->sizes.items[later];
+            stride = ((later > d) && (size > 1)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        if (d == axis) {
+            stride = side->is_along ? pitch : 1;
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
+    }
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = side->is_along ? 1 : pitch;
+    made_1.matrix = matrix;
+    made_1.is_along = side->is_along;
+    made_1.vector = at_once;
+    return made_1;
+}
+
+/* The words of both factors in order. */
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once) {
+    return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
+        made->right.matrix), made->count), 4), at_once);
+}
+
 /* Whether places of the window are outside of the tensor. */
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
@@ -27559,22 +27900,23 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* How many neighbouring columns lie side by side in a tensor under a window of one place, which goes over all of its
-   last dimensions, as vectors are read. */
+/* How many neighbouring columns lie side by side in a tensor of which each element meets one place of the window, which
+   goes over all of its last dimensions, as vectors are read. */
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
-    int is_whole = dmlops_plan_element_count(planning, &window->sizes) == 1;
+    int is_whole = 1;
     int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
     for (int64_t place = 0; place < window->sizes.count; ++place) {
         int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
         int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
-        is_whole = is_whole && (window->right_first.items[dmlops_item(planning, d, window->right_first.count)] == 0) &&
-            (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
-        is_whole = is_whole && (window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)] ==
-            1);
+        is_whole = is_whole && dmlops_plan_is_pointwise(planning, window, d);
+        is_whole = is_whole && (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
+            window->right_first.count)]) == 1);
         is_whole = is_whole && (output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
-            window->axes.count)], output->sizes.count)] == size);
+            window->axes.count)], output->sizes.count)] == dmlops_multiply(size,
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
         is_whole = is_whole && ((size == 1) || (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
             tensor->strides.count)] == run));
         run = dmlops_multiply(run, size);
@@ -27696,8 +28038,17 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* plan
     return words;
 }
 
-/* The tile that suits the matrices: as large as leaves enough of them. */
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
+    count) {
+    int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, rows, 32),
+        dmlops_plan_ceil_div(planning, columns, 32)), count);
+    return (rows > 32) && (depth <= 256) && (tiles < 128);
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles. */
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased) {
     if (found->rows <= 32) {
         dmlops_plan_Tile made_1;
         made_1.rows = 16;
@@ -27710,34 +28061,43 @@ DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, c
         int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
             dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
         int is_tail = (tiles > 396) && (tiles < 528);
-        int is_small = (tiles <= 32) || is_tail;
+        int is_few = (tiles <= (is_phased ? 300 : 32)) || is_tail;
         dmlops_plan_Tile made_2;
-        made_2.rows = is_small ? 32 : 64;
+        made_2.rows = is_few ? 32 : 64;
         made_2.columns = 128;
-        made_2.threadRows = is_small ? 4 : 8;
+        made_2.threadRows = is_few ? 4 : 8;
         made_2.threadColumns = 8;
         return made_2;
     }
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
-        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+    if (dmlops_plan_is_small(planning, found->rows, found->columns, found->depth, found->count)) {
         dmlops_plan_Tile made_3;
-        made_3.rows = 128;
-        made_3.columns = 128;
-        made_3.threadRows = 8;
-        made_3.threadColumns = 8;
+        made_3.rows = 32;
+        made_3.columns = 32;
+        made_3.threadRows = 4;
+        made_3.threadColumns = 4;
         return made_3;
     }
-    dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.threadRows = 8;
-    made_4.threadColumns = 4;
-    return made_4;
+    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
+        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+        dmlops_plan_Tile made_4;
+        made_4.rows = 128;
+        made_4.columns = 128;
+        made_4.threadRows = 8;
+        made_4.threadColumns = 8;
+        return made_4;
+    }
+    dmlops_plan_Tile made_5;
+    made_5.rows = 64;
+    made_5.columns = 64;
+    made_5.threadRows = 8;
+    made_5.threadColumns = 4;
+    return made_5;
 }
 
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found);
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased) {
+    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found, is_phased);
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
@@ -27745,11 +28105,12 @@ DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, 
     if (found->column_axis == -1) {
         wanted = dmlops_divide(528, groups);
     } else {
-        if (dmlops_multiply(2, groups) < 512) {
+        if ((dmlops_multiply(2, groups) < 512) && (tile.columns > 32)) {
             wanted = dmlops_plan_ceil_div(planning, 512, groups);
         }
     }
-    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 1);
+    int64_t least = (found->column_axis == -1) ? 128 : 256;
+    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
         found->depth, parts), found->tile_depth), 1), found->tile_depth);
     parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
@@ -27783,9 +28144,8 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Window window = told->factors.window;
     int is_windowed = told->factors.applies && (window.sizes.count > 0);
-    int is_whole = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && !dmlops_plan_is_divided(planning,
-        &window);
-    if (is_whole && (found->rows < 4)) {
+    int is_few = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && (found->rows < 4);
+    if (is_few && (!dmlops_plan_is_divided(planning, &window) || dmlops_plan_in_blocks(planning, told, shader))) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
@@ -27793,7 +28153,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    dmlops_plan_Share share = dmlops_plan_share_of(planning, found);
+    dmlops_plan_Share share = dmlops_plan_share_of(planning, found, dmlops_plan_is_divided(planning, &window));
     dmlops_plan_Split split = share.split;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
@@ -27801,46 +28161,62 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
         split.parts), 4), 4) : 0;
     int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
-    int64_t left_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
-        dmlops_plan_row_pitch(planning, found)), found->count) : 0;
-    int64_t words = dmlops_max(dmlops_add(part_words, left_words), dmlops_plan_times(planning, whole, split.parts));
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int is_copied = (found->column_axis != -1) && (left.bits == 32) && (right.bits == 32);
+    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
+        found->right.vector) <= 2);
+    dmlops_plan_Matrices factors = *found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 4);
+        factors = made_1;
+    }
+    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
+    if (is_ordered) {
+        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
+            dmlops_plan_row_pitch(planning, found)), found->count);
+    }
+    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
     dmlops_plan_define_matrices(planning, told, shader, found);
     dmlops_plan_define_shares(planning, found, &share);
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
-        left_words)), 16), 0);
-    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
+        ordered_words)), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         shader->contracted.left, told->tensors.count)]) : 0;
     dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Matrices factors = *found;
-    if (is_ordered) {
+    if (is_ordered || is_copied) {
+        int64_t items = dmlops_divide(ordered_words, 4);
         dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
-            dmlops_add(number, 3), left_words);
+            dmlops_add(number, 3), items);
+    }
+    if (is_ordered) {
         int64_t pitch = dmlops_plan_row_pitch(planning, found);
         dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
-        dmlops_plan_Side made_4;
-        made_4.steps = steps;
-        made_4.depth = pitch;
-        made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
-        made_4.is_along = 0;
-        made_4.vector = 4;
-        dmlops_plan_Matrices made_5 = dmlops_plan_with_left(planning, found, &made_4);
-        factors = made_5;
+        dmlops_plan_Side made_5;
+        made_5.steps = steps;
+        made_5.depth = pitch;
+        made_5.matrix = dmlops_plan_times(planning, found->depth, pitch);
+        made_5.is_along = 0;
+        made_5.vector = 4;
+        dmlops_plan_Matrices made_6 = dmlops_plan_with_left(planning, found, &made_5);
+        factors = made_6;
         first = part_words;
     }
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
@@ -27877,7 +28253,6 @@ DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Share* share) {
     dmlops_plan_Tile tile = share->tile;
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", found->right.vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
@@ -27905,7 +28280,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
     int is_tiled_pass = number == contracted.number;
     int is_windowed = found->column_axis == -1;
-    int is_ordered = is_windowed && !found->left.is_along;
+    int is_first = number == dmlops_add(contracted.number, 3);
+    int is_ordered = found->left.matrix > 0;
+    if (is_windowed) {
+        is_ordered = !found->left.is_along;
+    }
     int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
     int stores_all = is_tiled_pass && (split.parts == 1);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
@@ -27913,8 +28292,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     dmlops_out_define(planning, "", "NUM_THREADS", in_group);
     dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
     dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
-    if (is_tiled_pass && is_windowed) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", is_first ? 1 : found->right.vector);
+    if (is_tiled_pass || (is_first && !is_windowed)) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_first));
     }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
@@ -28011,8 +28391,8 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning
     return made_1;
 }
 
-/* How the right factor of a convolution is read: eight pixels beside each other where the window has one place that is
-   always inside, else element by element. */
+/* How the right factor of a convolution is read: eight pixels beside each other where elements meet one place of the
+   window, which is always inside, else element by element. */
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Window window = told->factors.window;
@@ -28021,45 +28401,60 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int64_t behind = dmlops_subtract(right.sizes.count, window.sizes.count);
-    int is_plain = dmlops_plan_element_count(planning, &window.sizes) == 1;
-    for (int64_t d = 0; d < window.right_first.count; ++d) {
-        const int64_t first = window.right_first.items[d];
+    int is_plain = 1;
+    for (int64_t d = 0; d < window.right_divisors.count; ++d) {
+        const int64_t divisor = window.right_divisors.items[d];
         int64_t size = output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, d,
             window.axes.count)], output.sizes.count)];
-        is_plain = is_plain && (first == 0) && ((size == 1) || (window.right_steps.items[dmlops_item(planning, d,
-            window.right_steps.count)] == 1));
-        is_plain = is_plain && (size <= right.sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            right.sizes.count)]) && (window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]
+        int is_next = (size == 1) || (dmlops_subtract(window.right_steps.items[dmlops_item(planning, d,
+            window.right_steps.count)], window.right_first.items[dmlops_item(planning, d, window.right_first.count)])
             == 1);
+        is_plain = is_plain && dmlops_plan_is_pointwise(planning, &window, d) && is_next;
+        is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
+            right.sizes.items[dmlops_item(planning, dmlops_add(behind, d), right.sizes.count)]);
     }
     int64_t run = 1;
     for (int64_t place = 0; place < window.sizes.count; ++place) {
         int64_t d = dmlops_subtract(dmlops_subtract(window.sizes.count, 1), place);
         if (is_plain && (right.strides.items[dmlops_item(planning, dmlops_add(behind, d), right.strides.count)] ==
             run)) {
-            run = dmlops_multiply(run, output.sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning,
-                d, window.axes.count)], output.sizes.count)]);
+            run = dmlops_multiply(run, dmlops_divide(output.sizes.items[dmlops_item(planning,
+                window.axes.items[dmlops_item(planning, d, window.axes.count)], output.sizes.count)],
+                window.right_divisors.items[dmlops_item(planning, d, window.right_divisors.count)]));
         }
     }
     int64_t whole = 1;
-    for (int64_t each_1 = 0; each_1 < window.axes.count; ++each_1) {
-        const int64_t d = window.axes.items[each_1];
-        whole = dmlops_multiply(whole, output.sizes.items[dmlops_item(planning, d, output.sizes.count)]);
+    for (int64_t d = 0; d < window.right_divisors.count; ++d) {
+        const int64_t divisor = window.right_divisors.items[d];
+        whole = dmlops_multiply(whole, dmlops_divide(output.sizes.items[dmlops_item(planning,
+            window.axes.items[dmlops_item(planning, d, window.axes.count)], output.sizes.count)], divisor));
     }
     int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right.strides.items[dmlops_item(planning, 1, right.strides.count)]);
     if (output.sizes.items[dmlops_item(planning, 0, output.sizes.count)] > 1) {
         vector = dmlops_gcd(vector, right.strides.items[dmlops_item(planning, 0, right.strides.count)]);
     }
     if (is_plain && (run == whole) && (vector == 8)) {
-        dmlops_plan_Halves made_2;
-        made_2.is_along = 0;
-        made_2.vector = 8;
-        return made_2;
+        dmlops_plan_Halves made_1;
+        made_1.is_along = 0;
+        made_1.vector = 8;
+        return made_1;
     }
-    dmlops_plan_Halves made_3;
-    made_3.is_along = 1;
-    made_3.vector = 1;
-    return made_3;
+    dmlops_plan_Halves made_2;
+    made_2.is_along = 1;
+    made_2.vector = 1;
+    return made_2;
+}
+
+/* How the right factor is read. */
+DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if (found->column_axis == -1) {
+        dmlops_plan_Halves made_1 = dmlops_plan_pixels_of(planning, told, shader);
+        return made_1;
+    }
+    dmlops_plan_Halves made_2 = dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns,
+        found->depth);
+    return made_2;
 }
 
 /* The places of a window that tiles have at once. Then rows of the output count as many columns as keep windows from
@@ -28207,43 +28602,100 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* pl
         return made_3;
     }
     if (found->rows <= 32) {
+        int is_wide = dmlops_multiply(dmlops_plan_tiles_of(planning, found, 32, 128), 8) >= 256;
         dmlops_plan_UnitTile made_4;
         made_4.rows = 32;
-        made_4.columns = 64;
+        made_4.columns = is_wide ? 128 : 64;
         made_4.depth = 64;
         made_4.wave_rows = 32;
         made_4.wave_columns = 16;
         made_4.ahead = 2;
         return made_4;
     }
-    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
+    if ((found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128)) {
         dmlops_plan_UnitTile made_5;
-        made_5.rows = 64;
-        made_5.columns = 128;
+        made_5.rows = 32;
+        made_5.columns = 32;
         made_5.depth = 64;
-        made_5.wave_rows = 32;
-        made_5.wave_columns = 32;
-        made_5.ahead = 2;
+        made_5.wave_rows = 16;
+        made_5.wave_columns = 16;
+        made_5.ahead = (found->depth <= 64) ? 1 : 2;
         return made_5;
     }
-    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) < 128) {
         dmlops_plan_UnitTile made_6;
-        made_6.rows = 128;
+        made_6.rows = 64;
         made_6.columns = 128;
-        made_6.depth = 32;
-        made_6.wave_rows = 64;
+        made_6.depth = 64;
+        made_6.wave_rows = 32;
         made_6.wave_columns = 32;
-        made_6.ahead = 1;
+        made_6.ahead = 2;
         return made_6;
     }
-    dmlops_plan_UnitTile made_7;
-    made_7.rows = 128;
-    made_7.columns = 256;
-    made_7.depth = 32;
-    made_7.wave_rows = 32;
-    made_7.wave_columns = 64;
-    made_7.ahead = 1;
-    return made_7;
+    if ((found->depth <= 128) || (dmlops_plan_tiles_of(planning, found, 128, 256) < 128)) {
+        dmlops_plan_UnitTile made_7;
+        made_7.rows = 128;
+        made_7.columns = 128;
+        made_7.depth = 32;
+        made_7.wave_rows = 64;
+        made_7.wave_columns = 32;
+        made_7.ahead = 1;
+        return made_7;
+    }
+    dmlops_plan_UnitTile made_8;
+    made_8.rows = 128;
+    made_8.columns = 256;
+    made_8.depth = 32;
+    made_8.wave_rows = 32;
+    made_8.wave_columns = 64;
+    made_8.ahead = 1;
+    return made_8;
+}
+
+/* The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here. */
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found) {
+    if (found->rows <= 32) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 32;
+        made_1.columns = 64;
+        made_1.depth = 32;
+        made_1.wave_rows = 32;
+        made_1.wave_columns = 16;
+        made_1.ahead = 1;
+        return made_1;
+    }
+    int64_t enough = 256;
+    int64_t depth = (found->right.vector > 1) ? 64 : 32;
+    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
+        found, 128, 128) >= enough)) {
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 128;
+        made_2.columns = 128;
+        made_2.depth = 32;
+        made_2.wave_rows = 64;
+        made_2.wave_columns = 32;
+        made_2.ahead = 1;
+        return made_2;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
+        dmlops_plan_UnitTile made_3;
+        made_3.rows = 64;
+        made_3.columns = 128;
+        made_3.depth = depth;
+        made_3.wave_rows = 32;
+        made_3.wave_columns = 32;
+        made_3.ahead = 1;
+        return made_3;
+    }
+    dmlops_plan_UnitTile made_4;
+    made_4.rows = 64;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.ahead = 1;
+    return made_4;
 }
 
 /* Whether a convolution has rows for tiles of 128, which read less for each product, and enough tiles. */
@@ -28270,7 +28722,7 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
     int is_slow = (found->column_axis == -1) || (found->rows <= 32);
     int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
     int64_t parts = 1;
-    if ((row->taps == 1) && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough)) {
+    if ((row->taps == 1) && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough) && (tile->columns > 32)) {
         int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
             groups);
         parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
@@ -28285,7 +28737,7 @@ DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning
     return made_1;
 }
 
-/* The vectors of eight halves of the left factor of a convolution, put in order. */
+/* The vectors of eight of the left factor of a convolution, put in order. */
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
         dmlops_plan_ceil_div(planning, found->depth, 8));
@@ -28320,30 +28772,44 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_Row row = dmlops_plan_row_of(planning, told, shader, given);
     dmlops_plan_Matrices found = dmlops_plan_in_rows(planning, given, &window, &row);
     dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, &found);
-    if (row.taps > 1) {
-        dmlops_plan_UnitTile made_1 = dmlops_plan_row_tile_for(planning, &found, told->factors.depth);
+    if (dmlops_plan_is_divided(planning, &window)) {
+        dmlops_plan_UnitTile made_1 = dmlops_plan_phase_tile_for(planning, &found);
         tile = made_1;
+    }
+    if (row.taps > 1) {
+        dmlops_plan_UnitTile made_2 = dmlops_plan_row_tile_for(planning, &found, told->factors.depth);
+        tile = made_2;
     }
     dmlops_plan_Split split = dmlops_plan_unit_split(planning, &found, &tile, &row);
     dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth);
+    dmlops_plan_Halves right = dmlops_plan_right_of(planning, told, shader, &found);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
         dmlops_plan_is_divided(planning, &window));
+    int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
+        1);
     int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    int64_t words = dmlops_add(part_words, is_ordered ? dmlops_multiply(4, dmlops_plan_in_order(planning, &found)) : 0);
+    dmlops_plan_Matrices factors = found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_3 = dmlops_plan_copied(planning, &found, 8);
+        factors = made_3;
+    }
+    int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
+    int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
+        &found) : copied_items));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
-    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
+    for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
+    dmlops_plan_Space made_5 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_5, &output.buffer);
     dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
     if (is_windowed) {
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
@@ -28358,37 +28824,44 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
     dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_4);
+    dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_6);
     dmlops_out_share(planning);
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         contracted.left, told->tensors.count)]) : 0;
     dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_Matrices factors = found;
+    if (is_copied) {
+        dmlops_out_define(planning, "", "ORDERED", 1);
+        dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left.is_along);
+        dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right.is_along);
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
+            3), copied_items);
+        dmlops_plan_Halves made_7;
+        made_7.is_along = left.is_along;
+        made_7.vector = 8;
+        left = made_7;
+        dmlops_plan_Halves made_8;
+        made_8.is_along = right.is_along;
+        made_8.vector = 8;
+        right = made_8;
+    }
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
             2), dmlops_plan_in_order(planning, &found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_5;
-        made_5.is_along = 1;
-        made_5.vector = 8;
-        left = made_5;
-        dmlops_plan_Matrices made_6 = dmlops_plan_ordered(planning, &found, &output);
-        factors = made_6;
+        dmlops_plan_Halves made_9;
+        made_9.is_along = 1;
+        made_9.vector = 8;
+        left = made_9;
+        dmlops_plan_Matrices made_10 = dmlops_plan_ordered(planning, &found, &output);
+        factors = made_10;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
+    dmlops_plan_define_tile(planning, &tile, &left, &right);
+    dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_copied));
     if (is_windowed) {
-        dmlops_plan_Halves made_7 = dmlops_plan_pixels_of(planning, told, shader);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_7);
-    } else {
-        dmlops_plan_Halves made_8 = dmlops_plan_halves_of(planning, &found.right, found.column_axis, found.columns,
-            found.depth);
-        dmlops_plan_define_tile(planning, &tile, &left, &made_8);
-    }
-    if (is_windowed) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
         dmlops_out_define(planning, "", "REACH", row.reach);
         dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found.row_axis));
     }
@@ -28400,7 +28873,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
         &split, &places, &known, &groups);
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered);
+    dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
     if (split.parts > 1) {
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
             1), whole);
@@ -28438,7 +28911,7 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", "AHEAD", tile->ahead);
 }
 
-/* Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for the parts. */
+/* Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for the parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
     split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
@@ -29400,6 +29873,406 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
+/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
+}
+
+/* How many taps most elements have along an axis where what is read is weighted by its distance. */
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output) {
+    int64_t ratio = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
+        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
+    }
+    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
+}
+
+/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
+    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
+    int64_t across = best;
+    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
+        across = dmlops_divide(across, 2);
+        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
+            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
+            best = across;
+        }
+    }
+    return best;
+}
+
+/* An output by its last two dimensions; one row where there is one dimension alone. */
+DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
+    int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
+    int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
+    dmlops_plan_Extent made_1;
+    made_1.columns = columns;
+    made_1.rows = rows;
+    made_1.planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    return made_1;
+}
+
+/* The taps along an axis for which there is room, in tables of so many entries. */
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
+    entries, int64_t taps) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
+        dmlops_add(dmlops_multiply(one->leaves_out ? 2 : 1, taps), 3)) > 7168))) {
+        taps = dmlops_divide(taps, 2);
+    }
+    return taps;
+}
+
+/* A tile of few elements: one for each thread, with many taps under way. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, int64_t taps) {
+    int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
+    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
+    int64_t ahead = dmlops_min(taps, 4);
+    dmlops_plan_SeparableTile made_1;
+    made_1.threads = dmlops_multiply(across, rows);
+    made_1.across = across;
+    made_1.columns = 1;
+    made_1.rows = rows;
+    made_1.planes = 1;
+    made_1.at_once = 1;
+    made_1.taps = taps;
+    made_1.rows_ahead = ahead;
+    made_1.taps_ahead = ahead;
+    made_1.span = 0;
+    return made_1;
+}
+
+/* A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up before columns
+   are. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent*
+    extent, const dmlops_plan_Tensor* tensor, int64_t taps) {
+    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns),
+        tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]), 1));
+    columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
+    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
+        dmlops_multiply(columns, tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)]),
+        extent->columns), taps), 4));
+    int64_t rows = dmlops_min(extent->rows, 8);
+    dmlops_plan_SeparableTile made_1;
+    made_1.threads = 256;
+    made_1.across = columns;
+    made_1.columns = 1;
+    made_1.rows = rows;
+    made_1.planes = 1;
+    made_1.at_once = 1;
+    made_1.taps = taps;
+    made_1.rows_ahead = 4;
+    made_1.taps_ahead = 1;
+    made_1.span = span;
+    return made_1;
+}
+
+/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
+DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
+    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
+    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
+    if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
+        dmlops_plan_SeparableTile made_1 = dmlops_plan_few_tile(planning, &extent, taps);
+        return made_1;
+    }
+    int is_smaller = tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)] >= dmlops_multiply(3,
+        extent.columns);
+    int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
+    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
+    if (one->is_sum && output->is_float && is_smaller) {
+        dmlops_plan_SeparableTile made_2 = dmlops_plan_spanning_tile(planning, &extent, tensor, taps);
+        return made_2;
+    }
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
+    int64_t threads = dmlops_multiply(across, rows);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
+    int64_t at_once = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
+        dmlops_plan_ceil_div(planning, extent.planes, at_once)) < 264))) {
+        at_once = dmlops_divide(at_once, 2);
+    }
+    int64_t planes = at_once;
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4, at_once)))
+        && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes, dmlops_multiply(2,
+        planes))) >= 1056))) {
+        planes = dmlops_multiply(2, planes);
+    }
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
+        1056))) {
+        rows = dmlops_multiply(2, rows);
+    }
+    taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
+        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
+    dmlops_plan_SeparableTile made_3;
+    made_3.threads = threads;
+    made_3.across = across;
+    made_3.columns = 4;
+    made_3.rows = rows;
+    made_3.planes = planes;
+    made_3.at_once = at_once;
+    made_3.taps = taps;
+    made_3.rows_ahead = 1;
+    made_3.taps_ahead = 1;
+    made_3.span = 0;
+    return made_3;
+}
+
+/* The pass that applies, by its place, or NONE. */
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    for (int64_t place = 0; place < shader->separable.count; ++place) {
+        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
+        int64_t rank = told->separable.rank;
+        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
+            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
+            told->tensors.count)].sizes.count);
+        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
+            is_whole) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* One dispatch; the passes of the definition where none of taps applies. */
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
+    if (place == -1) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_plan_SeparablePass one = shader->separable.items[dmlops_item(planning, place, shader->separable.count)];
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, one.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, one.output, told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
+        if (bound->is_present) {
+            dmlops_plan_check_span(planning, bound);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
+    }
+    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
+    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
+    dmlops_plan_Extent extent = made_4;
+    dmlops_plan_SeparableTile tile = made_5;
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
+        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
+    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads),
+        tile.threads, 1);
+    dmlops_out_define(planning, "", "PASS", one.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
+    dmlops_out_define(planning, "", "RANK", output.sizes.count);
+    dmlops_out_define(planning, "", "ACROSS", tile.across);
+    dmlops_out_define(planning, "", "COLUMNS", tile.columns);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
+    dmlops_out_define(planning, "", "PLANES", tile.at_once);
+    dmlops_out_define(planning, "", "TAPS", tile.taps);
+    dmlops_out_define(planning, "", "ROWS_AHEAD", tile.rows_ahead);
+    dmlops_out_define(planning, "", "TAPS_AHEAD", tile.taps_ahead);
+    dmlops_out_define(planning, "", "SPAN", tile.span);
+    int is_apart = one.is_sum && (tile.columns > 1) && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning,
+        -1, tensor.sizes.count)] > extent.columns);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
+        const int64_t size = output.sizes.items[each_6];
+        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
+        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
+    }
+    int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
+        output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
+    dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (is_apart || (tile.columns == 1)) ? 1 : vector);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
+        const int64_t size = output.sizes.items[each_8];
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_Loop made_10;
+        made_10.size = size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    }
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+    dmlops_plan_Loop_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_int_16 made_13;
+    made_13.count = 0;
+    dmlops_plan_Loop made_14;
+    made_14.size = down;
+    made_14.strides = made_13;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = across;
+    made_16.strides = made_15;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
+    dmlops_plan_Dimension_10 made_17 = dmlops_plan_dimensions(planning, &made_12);
+    dmlops_plan_SeparableParams params;
+    params.sizes = made_11;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.tiles = made_17;
+    params.planeCount = extent.planes;
+    params.groupColumns = grid_.columns;
+    params.scalars = known.scalars;
+    dmlops_put_SeparableParams(planning, &params);
+    dmlops_out_dispatch(planning, &grid_, 0);
+}
+
+/* The entries that most tiles need: the box of an element, and what further elements add to it. */
+DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Tensor* output, int64_t across, int64_t rows) {
+    int64_t count = 1;
+    dmlops_plan_int_8 sizes = told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
+    dmlops_plan_int_8 covering = told->covering;
+    for (int64_t d = 0; d < covering.count; ++d) {
+        const int64_t size = covering.items[d];
+        int64_t from_end = dmlops_subtract(dmlops_subtract(covering.count, 1), d);
+        int64_t others = (from_end == 0) ? dmlops_subtract(across, 1) : ((from_end == 1) ? dmlops_subtract(rows, 1) :
+            0);
+        int64_t of = dmlops_subtract(dmlops_subtract(sizes.count, 1), from_end);
+        count = dmlops_plan_times(planning, count, dmlops_add(dmlops_add(dmlops_max(size, 1),
+            dmlops_plan_ceil_div(planning, dmlops_multiply(others, sizes.items[dmlops_item(planning, of,
+            sizes.count)]), output->sizes.items[dmlops_item(planning, of, output->sizes.count)])), 1));
+    }
+    return count;
+}
+
+/* The tile of a group. */
+DMLOPS_CALLED dmlops_plan_NearbyTile dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->nearby.output, told->tensors.count)];
+    int64_t rank = output.sizes.count;
+    if (told->is_double || (told->covering.count < 2) || (dmlops_add(told->covering.count, shader->nearby.head) !=
+        rank)) {
+        dmlops_plan_NearbyTile made_1;
+        made_1.across = 0;
+        made_1.rows = 0;
+        return made_1;
+    }
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns, 32));
+    int64_t rows = dmlops_plan_ceil_div(planning, extent.rows, dmlops_plan_ceil_div(planning, extent.rows, 32));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told,
+        &output, across, rows) > 2048))) {
+        rows = dmlops_divide(rows, 2);
+    }
+    dmlops_plan_NearbyTile made_2;
+    made_2.across = across;
+    made_2.rows = rows;
+    return made_2;
+}
+
+/* One dispatch; the passes of the definition where groups have no room. */
+DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_NearbyTile tile = dmlops_plan_nearby_tile(planning, told, shader);
+    if (tile.rows == 0) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->nearby.output, told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    dmlops_plan_int_8 kept = told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
+    if (dmlops_max(whole, dmlops_plan_element_count(planning, &kept)) >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, dmlops_max(whole,
+            dmlops_plan_element_count(planning, &kept)));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
+        if (bound->is_present) {
+            dmlops_plan_check_span(planning, bound);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
+    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, tile.across);
+    int64_t threads = dmlops_multiply(tile.across, dmlops_min(dmlops_divide(256, tile.across), tile.rows));
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, down, across), extent.planes), threads), threads, 1);
+    dmlops_out_define(planning, "", "PASS", shader->nearby.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", threads);
+    dmlops_out_define(planning, "", "RANK", output.sizes.count);
+    dmlops_out_define(planning, "", "ACROSS", tile.across);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "ROOM", 2048);
+    dmlops_plan_Loop_16 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = 0; each_5 < output.sizes.count; ++each_5) {
+        const int64_t size = output.sizes.items[each_5];
+        dmlops_plan_int_16 made_6;
+        made_6.count = 0;
+        dmlops_plan_Loop made_7;
+        made_7.size = size;
+        made_7.strides = made_6;
+        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_7);
+    }
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &made_4);
+    dmlops_plan_Loop_16 made_9;
+    made_9.count = 0;
+    dmlops_plan_int_16 made_10;
+    made_10.count = 0;
+    dmlops_plan_Loop made_11;
+    made_11.size = down;
+    made_11.strides = made_10;
+    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_11);
+    dmlops_plan_int_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_Loop made_13;
+    made_13.size = across;
+    made_13.strides = made_12;
+    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_13);
+    dmlops_plan_Dimension_10 made_14 = dmlops_plan_dimensions(planning, &made_9);
+    dmlops_plan_NearbyParams params;
+    params.sizes = made_8;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.tiles = made_14;
+    params.planeCount = extent.planes;
+    params.groupColumns = groups.columns;
+    params.scalars = known.scalars;
+    dmlops_put_NearbyParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
 /* The bits of an element that make it nonzero: all, of a float all but the sign. */
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
@@ -29670,8 +30543,8 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", "LEFT_VECTOR", left.is_along ? dmlops_gcd(left.vector, share.step) : 1);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
     dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)matrices.right.is_along);
+    dmlops_out_define(planning, "", "READS_AHEAD", (int64_t)((vector == 8) && !matrices.right.is_along));
     dmlops_out_define(planning, "", "VECTORS", 4);
-    dmlops_out_define(planning, "", "WHOLE_STEPS", (int64_t)(dmlops_modulo(matrices.depth, share.step) == 0));
     dmlops_out_define(planning, "", "LANES", share.lanes);
     dmlops_out_define(planning, "", "WIDTH", share.width);
     dmlops_out_define(planning, "", "TILE_ROWS", matrices.rows);
@@ -30608,198 +31481,6 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
-}
-
-/* The least power of 2 that is no less, or the limit, which is one, if that is less. */
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
-    int64_t power = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
-        power = dmlops_multiply(2, power);
-    }
-    return power;
-}
-
-/* How many taps most elements have along an axis where what is read is weighted by its distance. */
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output) {
-    int64_t ratio = 1;
-    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
-        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
-    }
-    return dmlops_plan_power_above(planning, dmlops_add(dmlops_multiply(2, ratio), 2), 64);
-}
-
-/* Threads side by side for a row of so many: fewer than 32 where this leaves more than an eighth less idle. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
-    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
-    int64_t across = best;
-    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
-        across = dmlops_divide(across, 2);
-        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
-            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
-            best = across;
-        }
-    }
-    return best;
-}
-
-/* An output by its last two dimensions; one row where there is one dimension alone. */
-DMLOPS_CALLED dmlops_plan_Extent dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
-    int64_t columns = output->sizes.items[dmlops_item(planning, -1, output->sizes.count)];
-    int64_t rows = (output->sizes.count > 1) ? output->sizes.items[dmlops_item(planning, -2, output->sizes.count)] : 1;
-    dmlops_plan_Extent made_1;
-    made_1.columns = columns;
-    made_1.rows = rows;
-    made_1.planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
-    return made_1;
-}
-
-/* A tile that suits the sizes of the output: as many planes and rows as leave enough groups. */
-DMLOPS_CALLED dmlops_plan_SeparableTile dmlops_plan_separable_tile(dmlops_planning* planning, const
-    dmlops_plan_SeparablePass* one, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, output);
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, 4));
-    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
-    int64_t threads = dmlops_multiply(across, rows);
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
-    int64_t at_once = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((at_once > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, extent.planes, at_once)) < 264))) {
-        at_once = dmlops_divide(at_once, 2);
-    }
-    int64_t planes = at_once;
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent.planes, dmlops_multiply(4, at_once)))
-        && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent.planes, dmlops_multiply(2,
-        planes))) >= 1056))) {
-        planes = dmlops_multiply(2, planes);
-    }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
-        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
-        1056))) {
-        rows = dmlops_multiply(2, rows);
-    }
-    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    int64_t entries = dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
-        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 2)) >
-        7168))) {
-        taps = dmlops_divide(taps, 2);
-    }
-    dmlops_plan_SeparableTile made_1;
-    made_1.threads = threads;
-    made_1.across = across;
-    made_1.rows = rows;
-    made_1.planes = planes;
-    made_1.at_once = at_once;
-    made_1.taps = taps;
-    return made_1;
-}
-
-/* The pass that applies, by its place, or NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    for (int64_t place = 0; place < shader->separable.count; ++place) {
-        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
-        int64_t rank = told->separable.rank;
-        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
-            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
-            told->tensors.count)].sizes.count);
-        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
-            is_whole) {
-            return place;
-        }
-    }
-    return -1;
-}
-
-/* One dispatch; the passes of the definition where none of taps applies. */
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
-    if (place == -1) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    dmlops_plan_SeparablePass one = shader->separable.items[dmlops_item(planning, place, shader->separable.count)];
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, one.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, one.output, told->tensors.count)];
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
-        if (bound->is_present) {
-            dmlops_plan_check_span(planning, bound);
-        }
-    }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_3);
-    }
-    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
-    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
-    dmlops_plan_Extent extent = made_4;
-    dmlops_plan_SeparableTile tile = made_5;
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(4, tile.across));
-    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
-        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
-    dmlops_plan_Groups grid_ = dmlops_plan_grid(planning, dmlops_plan_times(planning, groups, tile.threads),
-        tile.threads, 1);
-    dmlops_out_define(planning, "", "PASS", one.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", tile.threads);
-    dmlops_out_define(planning, "", "RANK", output.sizes.count);
-    dmlops_out_define(planning, "", "ACROSS", tile.across);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "GROUP_PLANES", tile.planes);
-    dmlops_out_define(planning, "", "PLANES", tile.at_once);
-    dmlops_out_define(planning, "", "TAPS", tile.taps);
-    int is_apart = one.is_sum && (output.bits >= 16) && (tensor.sizes.items[dmlops_item(planning, -1,
-        tensor.sizes.count)] > output.sizes.items[dmlops_item(planning, -1, output.sizes.count)]);
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
-        const int64_t size = output.sizes.items[each_6];
-        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
-        dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
-    }
-    int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
-        output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
-    dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", is_apart ? 1 : vector);
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
-        const int64_t size = output.sizes.items[each_8];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_Loop made_10;
-        made_10.size = size;
-        made_10.strides = made_9;
-        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
-    }
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
-    dmlops_plan_SeparableParams params;
-    params.sizes = made_11;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.tilesAcross = across;
-    params.tilesDown = down;
-    params.planeCount = extent.planes;
-    params.groupColumns = grid_.columns;
-    params.scalars = known.scalars;
-    dmlops_put_SeparableParams(planning, &params);
-    dmlops_out_dispatch(planning, &grid_, 0);
 }
 
 /* The least power of 2 that is not below a number, 2 or more. */
@@ -32272,6 +32953,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -32488,6 +33170,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -32597,6 +33280,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -32741,6 +33425,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -32827,6 +33512,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -32911,6 +33597,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -33082,7 +33769,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
 static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
@@ -33096,6 +33783,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
@@ -33266,6 +33954,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {1, 5, 31, 32, 0, 5},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33305,6 +33994,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33385,6 +34075,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33447,6 +34138,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {2, 0, 1, 2, 0, 1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -33488,7 +34180,7 @@ static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HI
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4, 1}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -33502,6 +34194,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -33584,7 +34277,7 @@ static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_C
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4, 1}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -33598,6 +34291,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -33698,7 +34392,7 @@ static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RE
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4, 1}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4, 1}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4, 1}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
@@ -33712,6 +34406,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -34001,6 +34696,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -34087,6 +34783,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -34186,7 +34883,7 @@ static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
@@ -34200,6 +34897,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -34522,6 +35220,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -34706,6 +35405,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -34806,7 +35506,7 @@ static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
@@ -34820,6 +35520,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -34875,6 +35576,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -34949,6 +35651,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -35041,6 +35744,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -35188,6 +35892,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -35475,12 +36180,12 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
 
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
-static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
+static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
-    {6, dmlops_average_pooling_grad_lists},
+    {7, dmlops_average_pooling_grad_lists},
     {1, dmlops_average_pooling_grad_bounds},
     0,
     {0, NULL},
@@ -35490,6 +36195,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {2, 1, 2},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -35537,19 +36243,35 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_list list9;
+    list9.count = 0;
+    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list9);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
+    dmlops_list list10;
+    list10.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
+        dmlops_list list11;
+        list11.count = 0;
+        dmlops_append(&list11, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_list list12;
+        list12.count = 0;
+        dmlops_append(&list12, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_push(&list10, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list11.values, list11.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_multiply(dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1), 1)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list12.values, list12.count, at_v0)), 0)));
+    }
+    dmlops_tell_list(planning, &told.covering, &list10);
+    dmlops_plan_nearby(planning, &told, &dmlops_average_pooling_grad_shader);
 }
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
-static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
+static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
-    {6, dmlops_max_pooling_grad_lists},
+    {7, dmlops_max_pooling_grad_lists},
     {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
@@ -35559,6 +36281,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {2, 2, 2},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -35568,6 +36291,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     memset(&told, 0, sizeof told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -35602,8 +36326,24 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     list7.count = 0;
     dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_list list8;
+    list8.count = 0;
+    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list8);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_max_pooling_grad_shader);
+    dmlops_list list9;
+    list9.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
+        dmlops_list list10;
+        list10.count = 0;
+        dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_list list11;
+        list11.count = 0;
+        dmlops_append(&list11, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+        dmlops_push(&list9, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list10.values, list10.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_multiply(dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1), dmlops_entry(desc->Dilations, desc->DimensionCount, at_v0))), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list11.values, list11.count, at_v0)), 0)));
+    }
+    dmlops_tell_list(planning, &told.covering, &list9);
+    dmlops_plan_nearby(planning, &told, &dmlops_max_pooling_grad_shader);
 }
 
 static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
@@ -35630,7 +36370,7 @@ static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
+static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
@@ -35644,6 +36384,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -35735,6 +36476,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -35818,6 +36560,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -35974,6 +36717,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36049,6 +36793,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36111,6 +36856,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -36147,6 +36893,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -36199,6 +36946,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -36268,6 +37016,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36369,6 +37118,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {4, 0, 15, 16, 96, 4},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -36451,6 +37201,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {4, 0, 31, 32, 192, 5},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -36670,7 +37421,7 @@ static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
@@ -36684,6 +37435,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -36730,7 +37482,7 @@ static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
+static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
@@ -36744,6 +37496,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -36822,6 +37575,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -38067,6 +38821,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -38157,6 +38912,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -38335,6 +39091,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -38406,6 +39163,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -38492,6 +39250,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {2, 0, 7, 8, 0, 3},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -38605,6 +39364,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -40096,7 +40856,7 @@ static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}, {4, 0, 1, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 1, 0}, {4, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
@@ -40110,6 +40870,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -40170,6 +40931,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -40241,6 +41003,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
+    {-1, -1, -1},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

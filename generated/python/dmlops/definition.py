@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import import_module
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ BLOCK, BUDGET = 1 << 18, 1 << 22
 """Elements of a block; elements of a block times turns of its loops."""
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """An intermediate tensor: its NumPy type, its sizes, and its value at a coordinate.
 
     With `along`, entries depend on those at smaller indices of axis 0. With `keyed` the coordinate is one of
@@ -49,8 +48,7 @@ class Kept:
     keyed: Keyed | None = None
 
 
-@dataclass(frozen=True)
-class Keyed:
+class Keyed(NamedTuple):
     """The sizes of a box, and the row-major number of the entry that each of its coordinates names."""
 
     sizes: Callable[[], Sequence[int]]
@@ -104,7 +102,7 @@ class Evaluation:
         self.desc = desc
         self.tensors: Mapping[str, Kept] = {}
         self.outputs: Mapping[str, Callable[[Any], Any]] = {}
-        self.known: Mapping[str, Callable[[], Any]] = {}  # constants of the shader
+        self.known: Callable[[], Mapping[str, Any]] = dict  # constants of the shader
         self.bits: Sequence[str] = ()  # tensors whose elements are taken as the bits that they are
         self.index = 0  # the place of the output under way in an array of outputs
         outputs = [tensor for _, member, tensor in tensors(desc) if member.role == "output"]
@@ -652,7 +650,7 @@ def rank_of(tensor: TensorDesc | None) -> int:
 
 def entry(sequence: Sequence[Any], index: Any) -> Any:
     """One entry of an array, or those at several places; 0 where it has none."""
-    if is_number(index):
+    if type(index) is int or is_number(index):
         return sequence[index] if 0 <= index < len(sequence) else 0
     return np.asarray([*sequence, 0])[np.where((index >= 0) & (index < len(sequence)), index, -1)]
 

@@ -191,9 +191,11 @@ class Bounds:
                 return _hull(self.length(then), self.length(otherwise))
             case ir.Reduce(loop=loop):
                 return self.turns(loop)
-            case ir.Slice(sequence=sequence, upper=upper):
+            case ir.Slice(sequence=sequence, lower=lower, upper=upper):
                 most = self.length(sequence)[1]
-                return 0, most if upper is None else max(min(most, self.value(upper)[1]), 0)
+                first = 0 if lower is None else max(self.value(lower)[0], 0)
+                last = most if upper is None else min(most, self.value(upper)[1])
+                return 0, max(last - first, 0)
             case ir.Call(function="align", arguments=(_, count, _)):
                 least, most = self.value(count)
                 return max(least, 0), max(most, 0)

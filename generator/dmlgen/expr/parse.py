@@ -263,10 +263,12 @@ class _Parser:
         if isinstance(owner, ir.Tensor):
             return ir.Load(owner, self.typed(index, depth, ir.INTS), self.scope.element(owner))
         value = self.place(index, depth)
-        if isinstance(owner, ir.Tensors):
-            return ir.Tensor(owner.name, value)
-        self.expect(node.value, owner, ir.INTS, ir.FLOATS)
-        return ir.Index(owner, value)
+        if not isinstance(owner, ir.Tensors):
+            self.expect(node.value, owner, ir.INTS, ir.FLOATS)
+        if BOUNDS.value(value)[0] >= (most := BOUNDS.length(owner)[1]):
+            message = f"{ast.unparse(node.value)} has {most} entries at most, counted from 0"
+            raise self.fail(index, "expression-form", message)
+        return ir.Tensor(owner.name, value) if isinstance(owner, ir.Tensors) else ir.Index(owner, value)
 
     def binary(
         self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int

@@ -168,8 +168,9 @@ DMLOPS_CALLED void {name}_extend(
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }}
-    for (int64_t i = 0; i < count; ++i) {{
-        list->items[list->count++] = items[i];
+    if (count > 0) {{
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
     }}
 }}
 

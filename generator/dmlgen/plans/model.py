@@ -118,6 +118,7 @@ class Plans:
 
     def __init__(self, runtime: Path) -> None:
         self.modules: dict[str, Module] = {}
+        self._loading: list[str] = []  # each imported by the one before it
         self._folder = runtime / FOLDER
         for path in sorted(self._folder.glob("*.py")):
             if path.stem not in ("__init__", MACHINE, REASONS, CAPABILITIES):
@@ -181,8 +182,10 @@ class Plans:
             return self.modules[name]
         path = self._folder / f"{name}.py"
         module = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+        self._loading.append(name)
         for node in module.tree.body:
             self._read(module, node)
+        self._loading.pop()
         self.modules[name] = module
         return module
 
@@ -193,6 +196,9 @@ class Plans:
                 REASONS,
                 CAPABILITIES,
             ):
+                if name in self._loading:
+                    circle = " -> ".join((*self._loading[self._loading.index(name) :], name))
+                    raise module.refused(node, f"a circle of imports, {circle},")
                 source = self._load(name)
                 wanted = {alias.name for alias in names}
                 module.constants |= {k: v for k, v in source.constants.items() if k in wanted}

@@ -20,6 +20,7 @@ from dmlgen.schedules import (
     contraction,
     elementwise,
     gather,
+    nearby,
     reduction,
     rows,
     scan,
@@ -37,6 +38,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     rows.recognise,
     sums.recognise,
     separable.recognise,
+    nearby.recognise,
 )
 
 

@@ -47,6 +47,8 @@ class SharedSums:
     Products are of an element of `weights` and of one of `factors`, each of which is a product of reads.
     Coordinates of all of them end with the number of the product. Weights depend on dimensions `rows` of what
     is written and not on `columns`, factors the other way round; both may depend on the rest of its `rank`.
+    `is_by_row`: what was read before is the same for all columns. `is_own`: but for factors, nothing is read
+    of these tensors that was not written for the same element, now or in an earlier step.
     """
 
     when: ir.Expr
@@ -59,6 +61,8 @@ class SharedSums:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     rank: int
+    is_by_row: bool
+    is_own: bool
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,12 @@ class _Reader:
             rows=tuple(sorted(of_weights - of_factors - steps)),
             columns=tuple(sorted(of_factors - of_weights - steps)),
             rank=self._rank,
+            is_by_row=all(_is_known(value, of_factors - of_weights) for _, value in before.found),
+            is_own=all(
+                _is_own(part.coordinate)
+                for part in others
+                if isinstance(part, ir.Entry) and part.tensor in dict(values)
+            ),
         )
 
     def _made(self, name: str, totals: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
@@ -259,8 +269,11 @@ class _ReadBefore:
     def _is_read(self, node: ir.Expr) -> bool:
         """Whether a value is made of reads and of no sum."""
         parts = list(walk_through(node))
+        calls = [one.function for one in parts if isinstance(one, ir.Apply)]
+        given = {AT}.union(parameter for function in calls for parameter in function.parameters)
         return any(isinstance(one, ir.Load | ir.Entry) for one in parts) and not any(
-            one in self._written or (isinstance(one, ir.Local) and one.varies) for one in parts
+            one in self._written or (isinstance(one, ir.Local) and one.varies and one not in given)
+            for one in parts
         )
 
 
@@ -324,9 +337,29 @@ def _items(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
 
 def _dimensions(reads: Iterable[Read]) -> set[int]:
     """The entries of `at` that coordinates depend on."""
-    parts = [part for read in reads for part in ir.walk(read.coordinate)]
+    return _entries(part for read in reads for part in ir.walk(read.coordinate))
+
+
+def _entries(every: Iterable[ir.Expr]) -> set[int]:
+    """The entries of `at` among the parts of expressions, which use it in no other way."""
+    parts = list(every)
     entries = [part.index for part in parts if isinstance(part, ir.Index) and part.sequence == AT]
     found = {entry.value for entry in entries if isinstance(entry, ir.Number)}
     if parts.count(AT) != len(entries) or not all(isinstance(entry, ir.Number) for entry in entries):
         raise Unfit
     return {int(number) for number in found}
+
+
+def _is_known(value: ir.Expr, columns: set[int]) -> bool:
+    """Whether a value is the same for all columns."""
+    with suppress(Unfit):
+        return not _entries(walk_through(value)) & columns
+    return False
+
+
+def _is_own(coordinate: ir.Expr) -> bool:
+    """Whether a coordinate is that of the element, now or in an earlier step."""
+    match coordinate:
+        case ir.Binary("+", ir.ListOf((ir.Binary("-", step, ir.Number()),)), ir.Slice(rest, lower, None)):
+            return step == ir.Index(AT, ZERO) and rest == AT and lower == ir.Number(1, ir.INT)
+    return coordinate == AT

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .plans.matrix_units import WAVE
@@ -13,25 +14,34 @@ from .vulkan_api import vk
 
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
 _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
+_PROCESSORS = "VK_NV_shader_sm_builtins"
+PROCESSORS = 128  # of groups that wait for one another
 LARGEST_GROUP = 512  # threads, of tiles for matrix units
 GROUP_MEMORY = 32 << 10  # bytes that these have to have
 
 
 @dataclass(frozen=True)
 class Detected:
-    """`features` is the chain to switch on, `optional` names those among them that not every device has."""
+    """`features` is the chain to switch on, `optional` names those among them that not every device has.
+
+    `has_descriptor_memory`: descriptors can lie in memory.
+    """
 
     features: Any
     extensions: tuple[str, ...]
     optional: frozenset[str]
     capabilities: Capability
+    has_descriptor_memory: bool
 
 
 def detected(instance: Any, physical: Any, name: str) -> Detected:
     """What the device can do. Raises GpuUnavailable where it lacks what all shaders need."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
+    has_descriptors = listed.issuperset(_DESCRIPTORS)
     dots = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures()
-    offered12 = vk.VkPhysicalDeviceVulkan12Features(pNext=dots if _DOT_PRODUCTS in listed else None)
+    chain: Any = dots if _DOT_PRODUCTS in listed else None
+    described = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(pNext=chain)
+    offered12 = vk.VkPhysicalDeviceVulkan12Features(pNext=described if has_descriptors else chain)
     offered11 = vk.VkPhysicalDeviceVulkan11Features(pNext=offered12)
     offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
     vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
@@ -55,7 +65,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         capabilities |= units & Capability.MATRIX_UNITS
     if offered12.shaderInt8:
         capabilities |= units & Capability.BYTE_UNITS
-    chain: Any = None
+    chain = None
     extensions: tuple[str, ...] = ()
     if capabilities:
         optional |= {
@@ -73,6 +83,11 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         optional |= {"shaderIntegerDotProduct": True}
         chain = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures(shaderIntegerDotProduct=True, pNext=chain)
         extensions = (*extensions, _DOT_PRODUCTS)
+    has_descriptor_memory = bool(described.descriptorBuffer and offered12.bufferDeviceAddress)
+    if has_descriptor_memory:
+        chain = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(descriptorBuffer=True, pNext=chain)
+        extensions = (*extensions, *_DESCRIPTORS)
+    capabilities |= waiting_groups(physical, _PROCESSORS in listed)
     # Bounds checks stay off.
     features = vk.VkPhysicalDeviceFeatures2(
         pNext=vk.VkPhysicalDeviceVulkan11Features(
@@ -81,6 +96,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
                 shaderFloat16=optional["shaderFloat16"],
                 shaderInt8=optional.get("shaderInt8", False),
                 vulkanMemoryModel=optional.get("vulkanMemoryModel", False),
+                bufferDeviceAddress=has_descriptor_memory,
                 pNext=chain,
             ),
         ),
@@ -89,7 +105,16 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         ),
     )
     present = frozenset(feature for feature, is_there in optional.items() if is_there)
-    return Detected(features, extensions, present, capabilities)
+    return Detected(features, extensions, present, capabilities, has_descriptor_memory)
+
+
+def waiting_groups(physical: Any, is_told: bool) -> Capability:
+    """Whether there are processors for groups that wait for one another, if the device tells their number."""
+    counted = vk.VkPhysicalDeviceShaderSMBuiltinsPropertiesNV()
+    if is_told:
+        properties = vk.VkPhysicalDeviceProperties2(pNext=counted)
+        vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
+    return Capability.WAITING_GROUPS if counted.shaderSMCount >= PROCESSORS else NO_CAPABILITIES
 
 
 def matrix_units(instance: Any, physical: Any) -> Capability:
@@ -107,6 +132,7 @@ def matrix_units(instance: Any, physical: Any) -> Capability:
     properties = vk.VkPhysicalDeviceProperties2(pNext=stages)
     vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
     limits, compute = properties.properties.limits, vk.VK_SHADER_STAGE_COMPUTE_BIT
+    exchanges = vk.VK_SUBGROUP_FEATURE_VOTE_BIT | vk.VK_SUBGROUP_FEATURE_SHUFFLE_BIT
     has_waves = (
         matrices.cooperativeMatrix
         and stages.cooperativeMatrixSupportedStages & compute
@@ -114,7 +140,7 @@ def matrix_units(instance: Any, physical: Any) -> Capability:
         and waves.computeFullSubgroups
         and sizes.minSubgroupSize <= WAVE <= sizes.maxSubgroupSize
         and sizes.requiredSubgroupSizeStages & compute
-        and operations.supportedOperations & vk.VK_SUBGROUP_FEATURE_VOTE_BIT
+        and operations.supportedOperations & exchanges == exchanges
         and limits.maxComputeWorkGroupInvocations >= LARGEST_GROUP
         and limits.maxComputeSharedMemorySize >= GROUP_MEMORY
     )

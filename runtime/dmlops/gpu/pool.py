@@ -8,13 +8,10 @@ drivers give to such.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from .errors import Unsupported
 from .resources import Binding, Buffer
-
-if TYPE_CHECKING:
-    from .device import Device
 
 _SMALLEST_CLASS = 256  # the largest alignment of offsets that Vulkan lets a device ask for
 _CLASSES_PER_OCTAVE = 4
@@ -23,15 +20,14 @@ _LARGEST_SHARE = 1 << 18  # of a block, that a piece gets
 
 
 class Pool:
-    """Pieces of memory with the property flags `memory`, as for `Buffer`; it keeps them until it is closed.
+    """Pieces of buffers that `make` makes of so many bytes; it keeps them until it is closed.
 
     `allocated` are the bytes of all pieces, those lent out and those kept.
     """
 
-    def __init__(self, device: Device, *memory: int) -> None:
+    def __init__(self, make: Callable[[int], Buffer]) -> None:
         self.allocated = 0
-        self._device = device
-        self._memory = memory
+        self._make = make
         self._buffers: set[Buffer] = set()
         self._kept: defaultdict[int, deque[Binding]] = defaultdict(deque)
         self._block: Buffer | None = None  # the latest
@@ -69,10 +65,10 @@ class Pool:
     def _buffer(self, size: int) -> Buffer:
         """A new buffer; where there is no memory left, after freeing those that are kept whole."""
         try:
-            made = self._device.buffer(size, *self._memory)
+            made = self._make(size)
         except Unsupported:
             self._free_kept()
-            made = self._device.buffer(size, *self._memory)
+            made = self._make(size)
         self._buffers.add(made)
         return made
 

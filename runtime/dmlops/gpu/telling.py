@@ -39,6 +39,7 @@ from .plans.definition import (
 )
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
+from .plans.nearby import plan_nearby
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
@@ -69,6 +70,7 @@ PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]]
     "sliding": plan_sliding,
     "rows": plan_rows,
     "separable": plan_separable,
+    "nearby": plan_nearby,
 }
 """Of definitions, by the name that shaders have for them."""
 
@@ -335,7 +337,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
     evaluation = Evaluation(desc, {})
     evaluation.index = number
     computation.define(evaluation)
-    known = {name: value() for name, value in evaluation.known.items()}
+    known = evaluation.known()
     fused = getattr(desc, shader.fused) if shader.fused else None
     elements: list[int] = []
     for name in shader.elements:

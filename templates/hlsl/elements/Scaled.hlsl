@@ -10,7 +10,7 @@ double Scaled(double x, float scale, float bias)
     precise double result = x * (double)scale + (double)bias;
     return result;
 }
-int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-uint Scaled(uint x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
-uint64_t Scaled(uint64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+uint64_t Scaled(uint64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }

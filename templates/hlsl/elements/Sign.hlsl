@@ -1,5 +1,11 @@
-// -1, 0 or 1; 0 of NaN. Through integers: drivers make -0 of a choice between floats.
-REAL Sign(REAL x) { return (REAL)(x > 0.0f ? 1 : x < 0.0f ? -1 : 0); }
+// -1, 0 or 1; 0 of NaN. By the bit pattern: drivers make -0 of a choice between floats, and flush what is subnormal.
+// for ONE: 0x3f800000u, 0x3ff0000000000000ull
+// needs: Bits FromBits
+REAL Sign(REAL x)
+{
+    const WORD magnitude = Bits(x) & MAGNITUDE;
+    return FromBits(magnitude == 0 || magnitude > INFINITY ? 0 : (Bits(x) & ~MAGNITUDE) | ONE);
+}
 int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 uint Sign(uint x) { return min(x, 1); }

@@ -20,8 +20,14 @@ REAL Divide(REAL a, REAL b)
     if (aBits == 0 || bBits == INFINITY)
         return FromBits(sign);
 
-    // The significands as integers of SIGNIFICAND_BITS bits, a's doubled where it is below b's.
     int exponent = (int)(aBits >> FRACTION_BITS) - (int)(bBits >> FRACTION_BITS);
+    // By a power of 2, as most scales are, the significand stays as it is.
+    const int biased = exponent + BIAS;
+    const bool isNormal = biased > 0 && biased < EXPONENT_OF_INFINITY;
+    if ((bBits & FRACTION) == 0 && min(aBits, bBits) >= LEAST_NORMAL && isNormal)
+        return FromBits(sign | (WORD)biased << FRACTION_BITS | (aBits & FRACTION));
+
+    // The significands as integers of SIGNIFICAND_BITS bits, a's doubled where it is below b's.
     WORD aSignificand = (aBits & FRACTION) | LEAST_NORMAL;
     WORD bSignificand = (bBits & FRACTION) | LEAST_NORMAL;
     if (aBits < LEAST_NORMAL)

@@ -20,8 +20,7 @@ float Erf(float x)
         p = p * z + 0.11283598f;
         p = p * z - 0.37612626f;
         p = p * z + 0.12837917f;
-        precise float result = a + a * p;
-        return CopySign(result, x);
+        return CopySign(mad(a, p, a), x);  // where that is one step, a * p may be subnormal
     }
     const float t = 1.0f / (a + 2.0f);
     float p = -7.3835053f;

@@ -78,12 +78,12 @@ def define(e: Evaluation) -> None:
         "OutputFirstMomentTensor": lambda at: first(at),
         "OutputSecondMomentTensor": lambda at: second(at),
     }
-    e.known = {
-        "number": lambda: tuple(0 for d in range(desc.TrainingStepTensor.DimensionCount)),
-        "learningRate": lambda: e.as_single(f.single(desc.LearningRate)),
-        "beta2": lambda: e.as_single(f.single(desc.Beta2)),
-        "beta1": lambda: e.as_single(f.single(desc.Beta1)),
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+    e.known = lambda: {
+        "number": tuple(0 for d in range(desc.TrainingStepTensor.DimensionCount)),
+        "learningRate": e.as_single(f.single(desc.LearningRate)),
+        "beta2": e.as_single(f.single(desc.Beta2)),
+        "beta1": e.as_single(f.single(desc.Beta1)),
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
     }
 
 

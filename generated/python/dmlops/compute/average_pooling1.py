@@ -93,32 +93,32 @@ def define(e: Evaluation) -> None:
         )
         / e.as_double(count(at[2:])),
     }
-    e.known = {
-        "strides": lambda: desc.Strides,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "spatial": lambda: spatial(),
-        "windowSize": lambda: desc.WindowSize,
-        "paddedSizes": lambda: padded_sizes(),
-        "includePadding": lambda: desc.IncludePadding,
-        "dims": lambda: dims(),
-        "told.sliding.places": lambda: tuple(d for d in range(2)),
-        "told.sliding.sizes": lambda: desc.WindowSize,
-        "told.sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
-        "told.sliding.window.first": lambda: tuple(
+    e.known = lambda: {
+        "strides": desc.Strides,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "spatial": spatial(),
+        "windowSize": desc.WindowSize,
+        "paddedSizes": padded_sizes(),
+        "includePadding": desc.IncludePadding,
+        "dims": dims(),
+        "told.sliding.places": tuple(d for d in range(2)),
+        "told.sliding.sizes": desc.WindowSize,
+        "told.sliding.axes": tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
+        "told.sliding.window.first": tuple(
             0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.window.steps": lambda: tuple(
+        "told.sliding.window.steps": tuple(
             1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.window.taps": lambda: tuple(
+        "told.sliding.window.taps": tuple(
             0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
-        "told.sliding.counted.first": lambda: tuple(
+        "told.sliding.window.limits": desc.InputTensor.Sizes[2:],
+        "told.sliding.counted.first": tuple(
             0 * entry(desc.Strides, v1)
             + 0 * entry(desc.Dilations, v1)
             - entry(desc.StartPadding, v1)
@@ -130,7 +130,7 @@ def define(e: Evaluation) -> None:
             0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.counted.steps": lambda: tuple(
+        "told.sliding.counted.steps": tuple(
             1 * entry(desc.Strides, v1)
             + 0 * entry(desc.Dilations, v1)
             - entry(desc.StartPadding, v1)
@@ -142,7 +142,7 @@ def define(e: Evaluation) -> None:
             1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.counted.taps": lambda: tuple(
+        "told.sliding.counted.taps": tuple(
             0 * entry(desc.Strides, v1)
             + 1 * entry(desc.Dilations, v1)
             - entry(desc.StartPadding, v1)
@@ -154,7 +154,7 @@ def define(e: Evaluation) -> None:
             0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.counted.limits": lambda: tuple(
+        "told.sliding.counted.limits": tuple(
             entry(desc.InputTensor.Sizes[2:], v1) + entry(desc.StartPadding, v1) + entry(desc.EndPadding, v1)
             for v1 in range(desc.DimensionCount)
         )

@@ -120,15 +120,45 @@ def define(e: Evaluation) -> None:
             lambda o: e.double("Share", at[:2] + o), Box(first(at), last(at)),
         ),
     }
-    e.known = {
-        "strides": lambda: desc.Strides,
-        "startPadding": lambda: desc.StartPadding,
-        "paddedSizes": lambda: padded_sizes(),
-        "spatial": lambda: spatial(),
-        "windowSize": lambda: desc.WindowSize,
-        "results": lambda: results(),
-        "includePadding": lambda: desc.IncludePadding,
-        "dims": lambda: dims(),
+    e.known = lambda: {
+        "strides": desc.Strides,
+        "startPadding": desc.StartPadding,
+        "paddedSizes": padded_sizes(),
+        "spatial": spatial(),
+        "windowSize": desc.WindowSize,
+        "results": results(),
+        "inputGradientSizes2": desc.InputGradientTensor.Sizes[2:],
+        "includePadding": desc.IncludePadding,
+        "dims": dims(),
+        "told.covering": tuple(
+            larger(
+                smaller(
+                    quotient(
+                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
+                        + entry(desc.StartPadding, v0),
+                        entry(desc.Strides, v0),
+                    )
+                    + 1,
+                    entry(desc.InputGradientTensor.Sizes[2:], v0),
+                ),
+                0,
+            )
+            - larger(
+                smaller(
+                    quotient(
+                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
+                        + entry(desc.StartPadding, v0)
+                        - (entry(desc.WindowSize, v0) - 1) * 1
+                        + entry(desc.Strides, v0)
+                        - 1,
+                        entry(desc.Strides, v0),
+                    ),
+                    entry(desc.InputGradientTensor.Sizes[2:], v0),
+                ),
+                0,
+            )
+            for v0 in range(desc.DimensionCount)
+        ),
     }
 
 
@@ -144,6 +174,12 @@ SHADER = Shader(
         Pass(('Share',), ()),
         Pass(('OutputGradientTensor',), ('Share',)),
     ),
+    forms={
+        "nearby": (
+            {"number": 2, "output": "OutputGradientTensor", "head": 2},
+        ),
+    },
+    planner="nearby",
     lists=(
         ("ints", "strides", "STRIDES"),
         ("ints", "startPadding", "START_PADDING"),
@@ -151,6 +187,7 @@ SHADER = Shader(
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "results", "RESULTS"),
+        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
     ),
     elements=(
     ),

@@ -91,9 +91,9 @@ def define(e: Evaluation) -> None:
             desc.FusedActivation,
         ),
     }
-    e.known = {
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "told.reduced": lambda: (),
+    e.known = lambda: {
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
+        "told.reduced": (),
     }
 
 

@@ -118,10 +118,10 @@ def define(e: Evaluation) -> None:
         "OutputScaleGradientTensor": lambda at: e.double("Tilt", at) * rate(at),
         "OutputBiasGradientTensor": lambda at: e.double("Slope", at),
     }
-    e.known = {
-        "extent": lambda: extent(),
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "told.reduced": lambda: tuple(
+    e.known = lambda: {
+        "extent": extent(),
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
+        "told.reduced": tuple(
             1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)
         ),
     }

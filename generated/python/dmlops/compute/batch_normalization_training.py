@@ -128,17 +128,17 @@ def define(e: Evaluation) -> None:
         "OutputMeanTensor": lambda at: e.double("Mean", at),
         "OutputVarianceTensor": lambda at: e.double("Variance", at),
     }
-    e.known = {
-        "extent": lambda: extent(),
-        "product": lambda: multiplied(extent()),
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "product2": lambda: multiplied(
+    e.known = lambda: {
+        "extent": extent(),
+        "product": multiplied(extent()),
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
+        "product2": multiplied(
             tuple(
                 entry(desc.InputTensor.Sizes, v0) if entry(desc.ScaleTensor.Sizes, v0) == 1 else 1
                 for v0 in range(desc.InputTensor.DimensionCount)
             )
         ),
-        "told.reduced": lambda: tuple(
+        "told.reduced": tuple(
             1 if entry(desc.ScaleTensor.Sizes, v0) == 1 else 0
             for v0 in range(desc.InputTensor.DimensionCount)
         ),

@@ -133,17 +133,17 @@ def define(e: Evaluation) -> None:
         "OutputScaleGradientTensor": lambda at: e.double("Tilt", at) * rate(at),
         "OutputBiasGradientTensor": lambda at: e.double("Slope", at),
     }
-    e.known = {
-        "extent": lambda: extent(),
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "product": lambda: multiplied(extent()),
-        "product2": lambda: multiplied(
+    e.known = lambda: {
+        "extent": extent(),
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
+        "product": multiplied(extent()),
+        "product2": multiplied(
             tuple(
                 entry(desc.InputTensor.Sizes, v0) if entry(desc.MeanTensor.Sizes, v0) == 1 else 1
                 for v0 in range(desc.InputTensor.DimensionCount)
             )
         ),
-        "told.reduced": lambda: tuple(
+        "told.reduced": tuple(
             1 if entry(desc.MeanTensor.Sizes, v0) == 1 else 0 for v0 in range(desc.InputTensor.DimensionCount)
         ),
     }

@@ -134,72 +134,70 @@ def define(e: Evaluation) -> None:
             desc.FusedActivation,
         ),
     }
-    e.known = {
-        "outputPadding": lambda: desc.OutputPadding,
-        "groupCount": lambda: (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
-        "groupCount2": lambda: (desc.GroupCount, inputs()),
-        "strides": lambda: desc.Strides,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "window": lambda: window(),
-        "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
-        "isForward": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD,
-        "isConvolution": lambda: desc.Mode == enums.ConvolutionMode.CONVOLUTION,
-        "inputs": lambda: inputs(),
-        "isInputDimensionCount": lambda: desc.InputTensor.DimensionCount - 2 > 0,
-        "outputSizesEntry": lambda: entry(desc.OutputTensor.Sizes, 2) - entry(desc.OutputPadding, 0),
-        "isInputDimensionCount2": lambda: desc.InputTensor.DimensionCount - 2 > 1,
-        "outputSizesEntry2": lambda: entry(desc.OutputTensor.Sizes, 3) - entry(desc.OutputPadding, 1),
-        "isInputDimensionCount3": lambda: desc.InputTensor.DimensionCount - 2 > 2,
-        "outputSizesEntry3": lambda: entry(desc.OutputTensor.Sizes, 4) - entry(desc.OutputPadding, 2),
-        "isInputDimensionCount4": lambda: desc.InputTensor.DimensionCount - 2 > 3,
-        "outputSizesEntry4": lambda: entry(desc.OutputTensor.Sizes, 5) - entry(desc.OutputPadding, 3),
-        "isInputDimensionCount5": lambda: desc.InputTensor.DimensionCount - 2 > 4,
-        "outputSizesEntry5": lambda: entry(desc.OutputTensor.Sizes, 6) - entry(desc.OutputPadding, 4),
-        "isInputDimensionCount6": lambda: desc.InputTensor.DimensionCount - 2 > 5,
-        "outputSizesEntry6": lambda: entry(desc.OutputTensor.Sizes, 7) - entry(desc.OutputPadding, 5),
-        "dims": lambda: dims(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount - 2,
-        "anyIsOutputSizesEntry": lambda: f.some(
+    e.known = lambda: {
+        "outputPadding": desc.OutputPadding,
+        "groupCount": (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
+        "groupCount2": (desc.GroupCount, inputs()),
+        "strides": desc.Strides,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "window": window(),
+        "inputSizes2": desc.InputTensor.Sizes[2:],
+        "isForward": desc.Direction == enums.ConvolutionDirection.FORWARD,
+        "isConvolution": desc.Mode == enums.ConvolutionMode.CONVOLUTION,
+        "inputs": inputs(),
+        "isInputDimensionCount": desc.InputTensor.DimensionCount - 2 > 0,
+        "outputSizesEntry": entry(desc.OutputTensor.Sizes, 2) - entry(desc.OutputPadding, 0),
+        "isInputDimensionCount2": desc.InputTensor.DimensionCount - 2 > 1,
+        "outputSizesEntry2": entry(desc.OutputTensor.Sizes, 3) - entry(desc.OutputPadding, 1),
+        "isInputDimensionCount3": desc.InputTensor.DimensionCount - 2 > 2,
+        "outputSizesEntry3": entry(desc.OutputTensor.Sizes, 4) - entry(desc.OutputPadding, 2),
+        "isInputDimensionCount4": desc.InputTensor.DimensionCount - 2 > 3,
+        "outputSizesEntry4": entry(desc.OutputTensor.Sizes, 5) - entry(desc.OutputPadding, 3),
+        "isInputDimensionCount5": desc.InputTensor.DimensionCount - 2 > 4,
+        "outputSizesEntry5": entry(desc.OutputTensor.Sizes, 6) - entry(desc.OutputPadding, 4),
+        "isInputDimensionCount6": desc.InputTensor.DimensionCount - 2 > 5,
+        "outputSizesEntry6": entry(desc.OutputTensor.Sizes, 7) - entry(desc.OutputPadding, 5),
+        "dims": dims(),
+        "inputDimensionCount": desc.InputTensor.DimensionCount - 2,
+        "anyIsOutputSizesEntry": f.some(
             entry(desc.OutputTensor.Sizes, v0 + 2) - entry(desc.OutputPadding, v0)
             < entry(desc.OutputTensor.Sizes, v0 + 2)
             for v0 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "inputDimensionCount2": lambda: desc.InputTensor.DimensionCount - 2,
-        "anyIsOutputSizesEntry2": lambda: f.some(
+        "inputDimensionCount2": desc.InputTensor.DimensionCount - 2,
+        "anyIsOutputSizesEntry2": f.some(
             entry(desc.OutputTensor.Sizes, v0 + 2) - entry(desc.OutputPadding, v0)
             < entry(desc.OutputTensor.Sizes, v0 + 2)
             for v0 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.applies": lambda: desc.Direction == enums.ConvolutionDirection.FORWARD
+        "told.factors.applies": desc.Direction == enums.ConvolutionDirection.FORWARD
         or desc.Direction == enums.ConvolutionDirection.BACKWARD,
-        "told.factors.left": lambda: (1, desc.OutputTensor.DimensionCount)
+        "told.factors.left": (1, desc.OutputTensor.DimensionCount)
         if desc.Direction == enums.ConvolutionDirection.FORWARD
         else (desc.OutputTensor.DimensionCount, 1),
-        "told.factors.right": lambda: (0, desc.OutputTensor.DimensionCount),
-        "told.factors.left_less": lambda: (),
-        "told.factors.right_less": lambda: (),
-        "told.factors.lessens_left": lambda: False,
-        "told.factors.lessens_right": lambda: False,
-        "told.factors.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
-        "told.factors.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
-        "told.factors.window.groups": lambda: desc.GroupCount,
-        "told.factors.window.axes": lambda: tuple(
-            v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "told.factors.window.left_first": lambda: tuple(
+        "told.factors.right": (0, desc.OutputTensor.DimensionCount),
+        "told.factors.left_less": (),
+        "told.factors.right_less": (),
+        "told.factors.lessens_left": False,
+        "told.factors.lessens_right": False,
+        "told.factors.depth": quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
+        "told.factors.window.sizes": desc.FilterTensor.Sizes[2:],
+        "told.factors.window.groups": desc.GroupCount,
+        "told.factors.window.axes": tuple(v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "told.factors.window.left_first": tuple(
             entry(desc.FilterTensor.Sizes[2:], v2) - 1 - 0
             if desc.Mode == enums.ConvolutionMode.CONVOLUTION
             else 0
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.left_taps": lambda: tuple(
+        "told.factors.window.left_taps": tuple(
             entry(desc.FilterTensor.Sizes[2:], v2) - 1 - 1
             if desc.Mode == enums.ConvolutionMode.CONVOLUTION
             else 1
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.right_first": lambda: tuple(
+        "told.factors.window.right_first": tuple(
             0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         )
@@ -208,7 +206,7 @@ def define(e: Evaluation) -> None:
             0 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.right_steps": lambda: tuple(
+        "told.factors.window.right_steps": tuple(
             1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         )
@@ -217,7 +215,7 @@ def define(e: Evaluation) -> None:
             1 + entry(desc.StartPadding, v2) - 0 * entry(desc.Dilations, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.right_taps": lambda: tuple(
+        "told.factors.window.right_taps": tuple(
             0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         )
@@ -226,9 +224,7 @@ def define(e: Evaluation) -> None:
             0 + entry(desc.StartPadding, v2) - 1 * entry(desc.Dilations, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.right_divisors": lambda: tuple(
-            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
-        )
+        "told.factors.window.right_divisors": tuple(1 for v2 in range(desc.InputTensor.DimensionCount - 2))
         if desc.Direction == enums.ConvolutionDirection.FORWARD
         else tuple(entry(desc.Strides, v2) for v2 in range(desc.InputTensor.DimensionCount - 2)),
     }

@@ -119,20 +119,20 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.as_integer(e.converted(exact(at), "OutputTensor")),
     }
-    e.known = {
-        "groupCount": lambda: (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
-        "groupCount2": lambda: (desc.GroupCount, inputs()),
-        "strides": lambda: desc.Strides,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
-        "window": lambda: window(),
-        "number": lambda: tuple(0 for v2 in range(rank_of(desc.InputZeroPointTensor))),
-        "channelAxis": lambda: channel_axis(),
-        "inputs": lambda: inputs(),
-        "min_": lambda: smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1),
-        "dims": lambda: dims(),
-        "told.factors.applies": lambda: desc.FilterTensor.DataType
+    e.known = lambda: {
+        "groupCount": (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
+        "groupCount2": (desc.GroupCount, inputs()),
+        "strides": desc.Strides,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "inputSizes2": desc.InputTensor.Sizes[2:],
+        "window": window(),
+        "number": tuple(0 for v2 in range(rank_of(desc.InputZeroPointTensor))),
+        "channelAxis": channel_axis(),
+        "inputs": inputs(),
+        "min_": smaller(rank_of(desc.FilterZeroPointTensor) - 1, 1),
+        "dims": dims(),
+        "told.factors.applies": desc.FilterTensor.DataType
         in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
         and (
             not (desc.FilterZeroPointTensor is not None)
@@ -143,39 +143,31 @@ def define(e: Evaluation) -> None:
             not (desc.InputZeroPointTensor is not None)
             or desc.InputZeroPointTensor.DataType == desc.InputTensor.DataType
         ),
-        "told.factors.left": lambda: (1, desc.OutputTensor.DimensionCount),
-        "told.factors.right": lambda: (0, desc.OutputTensor.DimensionCount),
-        "told.factors.left_less": lambda: (1,),
-        "told.factors.right_less": lambda: (),
-        "told.factors.lessens_left": lambda: (desc.FilterZeroPointTensor is not None),
-        "told.factors.lessens_right": lambda: (desc.InputZeroPointTensor is not None),
-        "told.factors.depth": lambda: quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
-        "told.factors.window.sizes": lambda: desc.FilterTensor.Sizes[2:],
-        "told.factors.window.groups": lambda: desc.GroupCount,
-        "told.factors.window.axes": lambda: tuple(
-            v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "told.factors.window.left_first": lambda: tuple(
-            0 for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "told.factors.window.left_taps": lambda: tuple(
-            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
-        "told.factors.window.right_first": lambda: tuple(
+        "told.factors.left": (1, desc.OutputTensor.DimensionCount),
+        "told.factors.right": (0, desc.OutputTensor.DimensionCount),
+        "told.factors.left_less": (1,),
+        "told.factors.right_less": (),
+        "told.factors.lessens_left": (desc.FilterZeroPointTensor is not None),
+        "told.factors.lessens_right": (desc.InputZeroPointTensor is not None),
+        "told.factors.depth": quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount),
+        "told.factors.window.sizes": desc.FilterTensor.Sizes[2:],
+        "told.factors.window.groups": desc.GroupCount,
+        "told.factors.window.axes": tuple(v2 + 2 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "told.factors.window.left_first": tuple(0 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "told.factors.window.left_taps": tuple(1 for v2 in range(desc.InputTensor.DimensionCount - 2)),
+        "told.factors.window.right_first": tuple(
             0 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.right_steps": lambda: tuple(
+        "told.factors.window.right_steps": tuple(
             1 * entry(desc.Strides, v2) + 0 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.right_taps": lambda: tuple(
+        "told.factors.window.right_taps": tuple(
             0 * entry(desc.Strides, v2) + 1 * entry(desc.Dilations, v2) - entry(desc.StartPadding, v2)
             for v2 in range(desc.InputTensor.DimensionCount - 2)
         ),
-        "told.factors.window.right_divisors": lambda: tuple(
-            1 for v2 in range(desc.InputTensor.DimensionCount - 2)
-        ),
+        "told.factors.window.right_divisors": tuple(1 for v2 in range(desc.InputTensor.DimensionCount - 2)),
     }
 
 

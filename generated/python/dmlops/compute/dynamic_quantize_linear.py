@@ -101,8 +101,8 @@ def define(e: Evaluation) -> None:
             e.converted(e.integer("Point", (0,)), "OutputZeroPointTensor")
         ),
     }
-    e.known = {
-        "number": lambda: (0,),
+    e.known = lambda: {
+        "number": (0,),
     }
 
 

@@ -95,17 +95,17 @@ def define(e: Evaluation) -> None:
             desc.InputTensor.DataType,
         ),
     }
-    e.known = {
-        "outputSizes2": lambda: desc.OutputTensor.Sizes[1:2] + desc.WindowSizes,
-        "startPadding": lambda: desc.StartPadding,
-        "dilations": lambda: desc.Dilations,
-        "strides": lambda: desc.Strides,
-        "blocksPerDimension": lambda: blocks_per_dimension(),
-        "windowSizes": lambda: desc.WindowSizes,
-        "len": lambda: len(desc.Strides),
-        "len2": lambda: len(desc.StartPadding),
-        "len3": lambda: len(desc.WindowSizes),
-        "dimensionCount": lambda: desc.DimensionCount,
+    e.known = lambda: {
+        "outputSizes2": desc.OutputTensor.Sizes[1:2] + desc.WindowSizes,
+        "startPadding": desc.StartPadding,
+        "dilations": desc.Dilations,
+        "strides": desc.Strides,
+        "blocksPerDimension": blocks_per_dimension(),
+        "windowSizes": desc.WindowSizes,
+        "len": len(desc.Strides),
+        "len2": len(desc.StartPadding),
+        "len3": len(desc.WindowSizes),
+        "dimensionCount": desc.DimensionCount,
     }
 
 

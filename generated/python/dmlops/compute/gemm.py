@@ -93,32 +93,32 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated(e.double("Product", at), desc.FusedActivation, "Product", at),
     }
-    e.known = {
-        "alpha": lambda: e.as_single(f.single(desc.Alpha)),
-        "r": lambda: r() - 2,
-        "isNone": lambda: desc.TransA == enums.MatrixTransform.NONE,
-        "isNone2": lambda: desc.TransB == enums.MatrixTransform.NONE,
-        "r2": lambda: r() - 1,
-        "k2": lambda: k2(),
-        "beta": lambda: e.as_single(f.single(desc.Beta)),
-        "told.factors.applies": lambda: True,
-        "told.factors.left": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
+    e.known = lambda: {
+        "alpha": e.as_single(f.single(desc.Alpha)),
+        "r": r() - 2,
+        "isNone": desc.TransA == enums.MatrixTransform.NONE,
+        "isNone2": desc.TransB == enums.MatrixTransform.NONE,
+        "r2": r() - 1,
+        "k2": k2(),
+        "beta": e.as_single(f.single(desc.Beta)),
+        "told.factors.applies": True,
+        "told.factors.left": tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
         + (
             (desc.OutputTensor.DimensionCount - 2, desc.OutputTensor.DimensionCount)
             if desc.TransA == enums.MatrixTransform.NONE
             else (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 2)
         ),
-        "told.factors.right": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
+        "told.factors.right": tuple(d for d in range(desc.OutputTensor.DimensionCount - 2))
         + (
             (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 1)
             if desc.TransB == enums.MatrixTransform.NONE
             else (desc.OutputTensor.DimensionCount - 1, desc.OutputTensor.DimensionCount)
         ),
-        "told.factors.left_less": lambda: (),
-        "told.factors.right_less": lambda: (),
-        "told.factors.lessens_left": lambda: False,
-        "told.factors.lessens_right": lambda: False,
-        "told.factors.depth": lambda: entry(
+        "told.factors.left_less": (),
+        "told.factors.right_less": (),
+        "told.factors.lessens_left": False,
+        "told.factors.lessens_right": False,
+        "told.factors.depth": entry(
             desc.ATensor.Sizes,
             desc.ATensor.DimensionCount - (1 if desc.TransA == enums.MatrixTransform.NONE else 2),
         ),

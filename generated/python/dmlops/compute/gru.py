@@ -184,19 +184,19 @@ def define(e: Evaluation) -> None:
         ),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
     }
-    e.known = {
-        "number": lambda: (2, gate_count() * hidden_size()),
-        "gateCount": lambda: (gate_count(), hidden_size()),
-        "number2": lambda: (0,),
-        "sequenceLength2": lambda: (sequence_length(),),
-        "number3": lambda: (3, entry(desc.RecurrenceTensor.Sizes, 3)),
-        "inputSize": lambda: input_size(),
-        "sequenceLength": lambda: sequence_length(),
-        "isBackward": lambda: desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
-        "hiddenSize": lambda: hidden_size(),
-        "functionCount": lambda: function_count(),
-        "linearBeforeReset": lambda: desc.LinearBeforeReset,
-        "told.sums": lambda: (
+    e.known = lambda: {
+        "number": (2, gate_count() * hidden_size()),
+        "gateCount": (gate_count(), hidden_size()),
+        "number2": (0,),
+        "sequenceLength2": (sequence_length(),),
+        "number3": (3, entry(desc.RecurrenceTensor.Sizes, 3)),
+        "inputSize": input_size(),
+        "sequenceLength": sequence_length(),
+        "isBackward": desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
+        "hiddenSize": hidden_size(),
+        "functionCount": function_count(),
+        "linearBeforeReset": desc.LinearBeforeReset,
+        "told.sums": (
             1 if True else 0,
             1 if desc.LinearBeforeReset else 0,
             1 if not desc.LinearBeforeReset else 0,
@@ -243,6 +243,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 10,
                 "columns": 5,
+                "can_wait": 0,
             },
             {
                 "number": 6,
@@ -257,6 +258,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
             {
                 "number": 7,
@@ -271,6 +273,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
             {
                 "number": 8,
@@ -285,6 +288,7 @@ SHADER = Shader(
                 "has_units": 0,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
         ),
     },

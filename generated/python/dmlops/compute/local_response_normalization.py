@@ -79,13 +79,13 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.double("InputTensor", at)
         / f.pow(e.double("Base", at), e.as_double(f.single(desc.Beta))),
     }
-    e.known = {
-        "before": lambda: before(),
-        "span": lambda: span(),
-        "bias": lambda: e.as_single(f.single(desc.Bias)),
-        "alpha": lambda: e.as_single(f.single(desc.Alpha)),
-        "localSize": lambda: desc.LocalSize,
-        "beta": lambda: e.as_single(f.single(desc.Beta)),
+    e.known = lambda: {
+        "before": before(),
+        "span": span(),
+        "bias": e.as_single(f.single(desc.Bias)),
+        "alpha": e.as_single(f.single(desc.Alpha)),
+        "localSize": desc.LocalSize,
+        "beta": e.as_single(f.single(desc.Beta)),
     }
 
 

@@ -87,14 +87,12 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.double("InputTensor", at)
         / f.maximum(e.double("Norm", here(at)), e.as_double(f.single(desc.Epsilon))),
     }
-    e.known = {
-        "extent": lambda: extent(),
-        "isNumber": lambda: desc.P == 1,
-        "axis": lambda: desc.Axis,
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "told.reduced": lambda: tuple(
-            1 if v0 == desc.Axis else 0 for v0 in range(desc.InputTensor.DimensionCount)
-        ),
+    e.known = lambda: {
+        "extent": extent(),
+        "isNumber": desc.P == 1,
+        "axis": desc.Axis,
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
+        "told.reduced": tuple(1 if v0 == desc.Axis else 0 for v0 in range(desc.InputTensor.DimensionCount)),
     }
 
 

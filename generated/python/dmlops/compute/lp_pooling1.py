@@ -76,30 +76,30 @@ def define(e: Evaluation) -> None:
             1.0 / e.as_double(desc.P),
         ),
     }
-    e.known = {
-        "strides": lambda: desc.Strides,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "spatial": lambda: spatial(),
-        "windowSize": lambda: desc.WindowSize,
-        "p": lambda: desc.P,
-        "dims": lambda: dims(),
-        "told.sliding.places": lambda: tuple(d for d in range(2)),
-        "told.sliding.sizes": lambda: desc.WindowSize,
-        "told.sliding.axes": lambda: tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
-        "told.sliding.window.first": lambda: tuple(
+    e.known = lambda: {
+        "strides": desc.Strides,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "spatial": spatial(),
+        "windowSize": desc.WindowSize,
+        "p": desc.P,
+        "dims": dims(),
+        "told.sliding.places": tuple(d for d in range(2)),
+        "told.sliding.sizes": desc.WindowSize,
+        "told.sliding.axes": tuple(v1 + 2 for v1 in range(desc.DimensionCount)),
+        "told.sliding.window.first": tuple(
             0 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.window.steps": lambda: tuple(
+        "told.sliding.window.steps": tuple(
             1 * entry(desc.Strides, v1) + 0 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.window.taps": lambda: tuple(
+        "told.sliding.window.taps": tuple(
             0 * entry(desc.Strides, v1) + 1 * entry(desc.Dilations, v1) - entry(desc.StartPadding, v1)
             for v1 in range(desc.DimensionCount)
         ),
-        "told.sliding.window.limits": lambda: desc.InputTensor.Sizes[2:],
+        "told.sliding.window.limits": desc.InputTensor.Sizes[2:],
     }
 
 

@@ -100,17 +100,17 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.as_integer(e.converted(exact(at), "OutputTensor")),
     }
-    e.known = {
-        "r": lambda: r() - 1,
-        "rowAxis": lambda: row_axis(),
-        "r2": lambda: r() - 2,
-        "columnAxis": lambda: column_axis(),
-        "k2": lambda: k2(),
-        "outputDimensionCount": lambda: desc.OutputTensor.DimensionCount - 2,
-        "max_": lambda: larger(rank_of(desc.AZeroPointTensor) - 2, 0),
-        "outputDimensionCount2": lambda: desc.OutputTensor.DimensionCount - 1,
-        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor) - 1,
-        "told.factors.applies": lambda: desc.ATensor.DataType
+    e.known = lambda: {
+        "r": r() - 1,
+        "rowAxis": row_axis(),
+        "r2": r() - 2,
+        "columnAxis": column_axis(),
+        "k2": k2(),
+        "outputDimensionCount": desc.OutputTensor.DimensionCount - 2,
+        "max_": larger(rank_of(desc.AZeroPointTensor) - 2, 0),
+        "outputDimensionCount2": desc.OutputTensor.DimensionCount - 1,
+        "bZeroPointDimensionCount": rank_of(desc.BZeroPointTensor) - 1,
+        "told.factors.applies": desc.ATensor.DataType
         in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
         and (
             not (desc.AZeroPointTensor is not None) or desc.AZeroPointTensor.DataType == desc.ATensor.DataType
@@ -119,19 +119,19 @@ def define(e: Evaluation) -> None:
         and (
             not (desc.BZeroPointTensor is not None) or desc.BZeroPointTensor.DataType == desc.BTensor.DataType
         ),
-        "told.factors.left": lambda: (
+        "told.factors.left": (
             *tuple(d for d in range(desc.OutputTensor.DimensionCount - 1)), desc.OutputTensor.DimensionCount,
         ),
-        "told.factors.right": lambda: (
+        "told.factors.right": (
             *tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)),
             desc.OutputTensor.DimensionCount,
             desc.OutputTensor.DimensionCount - 1,
         ),
-        "told.factors.left_less": lambda: (desc.OutputTensor.DimensionCount - 2,),
-        "told.factors.right_less": lambda: (desc.OutputTensor.DimensionCount - 1,),
-        "told.factors.lessens_left": lambda: (desc.AZeroPointTensor is not None),
-        "told.factors.lessens_right": lambda: (desc.BZeroPointTensor is not None),
-        "told.factors.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
+        "told.factors.left_less": (desc.OutputTensor.DimensionCount - 2,),
+        "told.factors.right_less": (desc.OutputTensor.DimensionCount - 1,),
+        "told.factors.lessens_left": (desc.AZeroPointTensor is not None),
+        "told.factors.lessens_right": (desc.BZeroPointTensor is not None),
+        "told.factors.depth": entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
     }
 
 

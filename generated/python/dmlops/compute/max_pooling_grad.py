@@ -115,14 +115,44 @@ def define(e: Evaluation) -> None:
             where=lambda o: e.integer("Winner", at[:2] + o) == flat(at, desc.InputTensor.Sizes),
         ),
     }
-    e.known = {
-        "strides": lambda: desc.Strides,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "spatial": lambda: spatial(),
-        "windowSize": lambda: desc.WindowSize,
-        "results": lambda: results(),
-        "dims": lambda: dims(),
+    e.known = lambda: {
+        "strides": desc.Strides,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "spatial": spatial(),
+        "windowSize": desc.WindowSize,
+        "results": results(),
+        "inputGradientSizes2": desc.InputGradientTensor.Sizes[2:],
+        "dims": dims(),
+        "told.covering": tuple(
+            larger(
+                smaller(
+                    quotient(
+                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
+                        + entry(desc.StartPadding, v0),
+                        entry(desc.Strides, v0),
+                    )
+                    + 1,
+                    entry(desc.InputGradientTensor.Sizes[2:], v0),
+                ),
+                0,
+            )
+            - larger(
+                smaller(
+                    quotient(
+                        quotient(entry(desc.OutputGradientTensor.Sizes, v0 + 2), 2)
+                        + entry(desc.StartPadding, v0)
+                        - (entry(desc.WindowSize, v0) - 1) * entry(desc.Dilations, v0)
+                        + entry(desc.Strides, v0)
+                        - 1,
+                        entry(desc.Strides, v0),
+                    ),
+                    entry(desc.InputGradientTensor.Sizes[2:], v0),
+                ),
+                0,
+            )
+            for v0 in range(desc.DimensionCount)
+        ),
     }
 
 
@@ -139,6 +169,12 @@ SHADER = Shader(
         Pass(('Winner',), ()),
         Pass(('OutputGradientTensor',), ('Winner',)),
     ),
+    forms={
+        "nearby": (
+            {"number": 2, "output": "OutputGradientTensor", "head": 2},
+        ),
+    },
+    planner="nearby",
     lists=(
         ("ints", "strides", "STRIDES"),
         ("ints", "dilations", "DILATIONS"),
@@ -146,6 +182,7 @@ SHADER = Shader(
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "results", "RESULTS"),
+        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
     ),
     elements=(
     ),

@@ -135,19 +135,19 @@ def define(e: Evaluation) -> None:
             desc.FusedActivation,
         ),
     }
-    e.known = {
-        "extent": lambda: extent(),
-        "crossChannel": lambda: 1 if desc.CrossChannel else 2,
-        "product": lambda: multiplied(extent()),
-        "normalizeVariance": lambda: desc.NormalizeVariance,
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "product2": lambda: multiplied(
+    e.known = lambda: {
+        "extent": extent(),
+        "crossChannel": 1 if desc.CrossChannel else 2,
+        "product": multiplied(extent()),
+        "normalizeVariance": desc.NormalizeVariance,
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
+        "product2": multiplied(
             tuple(
                 entry(desc.InputTensor.Sizes, v0) if v0 >= (1 if desc.CrossChannel else 2) else 1
                 for v0 in range(desc.InputTensor.DimensionCount)
             )
         ),
-        "told.reduced": lambda: tuple(
+        "told.reduced": tuple(
             1 if v0 >= (1 if desc.CrossChannel else 2) else 0 for v0 in range(desc.InputTensor.DimensionCount)
         ),
     }

@@ -135,15 +135,15 @@ def define(e: Evaluation) -> None:
             desc.FusedActivation,
         ),
     }
-    e.known = {
-        "axes": lambda: desc.Axes,
-        "extent": lambda: extent(),
-        "len": lambda: len(desc.Axes),
-        "product": lambda: multiplied(extent()),
-        "useMean": lambda: desc.UseMean,
-        "useVariance": lambda: desc.UseVariance,
-        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "product2": lambda: multiplied(
+    e.known = lambda: {
+        "axes": desc.Axes,
+        "extent": extent(),
+        "len": len(desc.Axes),
+        "product": multiplied(extent()),
+        "useMean": desc.UseMean,
+        "useVariance": desc.UseVariance,
+        "epsilon": e.as_single(f.single(desc.Epsilon)),
+        "product2": multiplied(
             tuple(
                 entry(desc.InputTensor.Sizes, v0)
                 if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes)))
@@ -151,7 +151,7 @@ def define(e: Evaluation) -> None:
                 for v0 in range(desc.InputTensor.DimensionCount)
             )
         ),
-        "told.reduced": lambda: tuple(
+        "told.reduced": tuple(
             1 if f.some(entry(desc.Axes, v1) == v0 for v1 in range(len(desc.Axes))) else 0
             for v0 in range(desc.InputTensor.DimensionCount)
         ),

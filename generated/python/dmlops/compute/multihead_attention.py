@@ -329,13 +329,13 @@ def define(e: Evaluation) -> None:
         "OutputPresentKeyTensor": lambda at: e.double("PresentKey", align(at, 4, 0)),
         "OutputPresentValueTensor": lambda at: e.double("PresentValue", align(at, 4, 0)),
     }
-    e.known = {
-        "heads": lambda: (heads(), head_size()),
-        "keySequenceLength": lambda: (key_sequence_length(),),
-        "groups": lambda: (groups(), head_size()),
-        "groups2": lambda: (groups(), value_head_size()),
-        "headCount": lambda: (desc.HeadCount, quotient(desc.HeadCount, desc.HeadCount)),
-        "headCount2": lambda: (
+    e.known = lambda: {
+        "heads": (heads(), head_size()),
+        "keySequenceLength": (key_sequence_length(),),
+        "groups": (groups(), head_size()),
+        "groups2": (groups(), value_head_size()),
+        "headCount": (desc.HeadCount, quotient(desc.HeadCount, desc.HeadCount)),
+        "headCount2": (
             desc.HeadCount,
             quotient(entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1), desc.HeadCount)
             if (desc.ValueTensor is not None)
@@ -389,19 +389,18 @@ def define(e: Evaluation) -> None:
                 desc.HeadCount,
             ),
         ),
-        "pastSequenceLength": lambda: past_sequence_length(),
-        "heads2": lambda: heads() * head_size(),
-        "heads3": lambda: (heads() + groups()) * head_size(),
-        "scale": lambda: e.as_single(f.single(desc.Scale)),
-        "isKeySequenceLength": lambda: desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH,
-        "isKeySequenceEndStart": lambda: desc.MaskType
-        == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START,
-        "isKeyQuerySequenceLengthStartEnd": lambda: desc.MaskType
+        "pastSequenceLength": past_sequence_length(),
+        "heads2": heads() * head_size(),
+        "heads3": (heads() + groups()) * head_size(),
+        "scale": e.as_single(f.single(desc.Scale)),
+        "isKeySequenceLength": desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH,
+        "isKeySequenceEndStart": desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START,
+        "isKeyQuerySequenceLengthStartEnd": desc.MaskType
         == enums.MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END,
-        "maskFilterValue": lambda: e.as_single(f.single(desc.MaskFilterValue)),
-        "isBoolean": lambda: desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN,
-        "maskSizesEntry": lambda: entry(sizes_of(desc.MaskTensor), rank_of(desc.MaskTensor) - 1),
-        "pastKey": lambda: (
+        "maskFilterValue": e.as_single(f.single(desc.MaskFilterValue)),
+        "isBoolean": desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN,
+        "maskSizesEntry": entry(sizes_of(desc.MaskTensor), rank_of(desc.MaskTensor) - 1),
+        "pastKey": (
             entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
             if (desc.PastKeyTensor is not None)
             else 0
@@ -434,27 +433,27 @@ def define(e: Evaluation) -> None:
             if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
             else 0
         ),
-        "told.attention.shared": lambda: quotient(desc.HeadCount, desc.HeadCount),
-        "told.attention.query.tensor": lambda: (
+        "told.attention.shared": quotient(desc.HeadCount, desc.HeadCount),
+        "told.attention.query.tensor": (
             0 if (desc.QueryTensor is not None) else 3 if (desc.StackedQueryKeyTensor is not None) else 5
         )
         if not (desc.BiasTensor is not None)
         else -1,
-        "told.attention.query.first": lambda: (
+        "told.attention.query.first": (
             align((0, 0, 0), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (0, 0, 0, 0, 0)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.batch": lambda: (
+        "told.attention.query.batch": (
             align((1, 0, 0), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (1, 0, 0, 0, 0)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.head": lambda: (
+        "told.attention.query.head": (
             align(
                 (0, 0, quotient(entry(align(sizes_of(desc.QueryTensor), 3, 1), 2), desc.HeadCount)),
                 rank_of(desc.QueryTensor),
@@ -465,22 +464,22 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.row": lambda: (
+        "told.attention.query.row": (
             align((0, 1, 0), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (0, 1, 0, 0, 0)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.element": lambda: (
+        "told.attention.query.element": (
             align((0, 0, 1), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (0, 0, 0, 0, 1)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.limits": lambda: (),
-        "told.attention.key.tensor": lambda: (
+        "told.attention.query.limits": (),
+        "told.attention.key.tensor": (
             1
             if (desc.KeyTensor is not None)
             else 3
@@ -491,7 +490,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else -1,
-        "told.attention.key.first": lambda: (
+        "told.attention.key.first": (
             *(
                 align(
                     (
@@ -556,7 +555,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.batch": lambda: (
+        "told.attention.key.batch": (
             *(
                 align((1, 0, 0), rank_of(desc.KeyTensor), 0)
                 if (desc.KeyTensor is not None)
@@ -566,7 +565,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.head": lambda: (
+        "told.attention.key.head": (
             *(
                 align(
                     (
@@ -606,7 +605,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.row": lambda: (
+        "told.attention.key.row": (
             *(
                 align((0, 1, 0), rank_of(desc.KeyTensor), 0)
                 if (desc.KeyTensor is not None)
@@ -616,7 +615,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.element": lambda: (
+        "told.attention.key.element": (
             *(
                 align((0, 0, 1), rank_of(desc.KeyTensor), 0)
                 if (desc.KeyTensor is not None)
@@ -626,7 +625,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.limits": lambda: (
+        "told.attention.key.limits": (
             entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
             if (desc.KeyTensor is not None)
             else entry(sizes_of(desc.StackedKeyValueTensor), 1)
@@ -656,12 +655,12 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.tensor": lambda: (
+        "told.attention.value.tensor": (
             2 if (desc.ValueTensor is not None) else 4 if (desc.StackedKeyValueTensor is not None) else 5
         )
         if not (desc.BiasTensor is not None)
         else -1,
-        "told.attention.value.first": lambda: (
+        "told.attention.value.first": (
             *(
                 align(
                     (
@@ -713,7 +712,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.batch": lambda: (
+        "told.attention.value.batch": (
             *(
                 align((1, 0, 0), rank_of(desc.ValueTensor), 0)
                 if (desc.ValueTensor is not None)
@@ -723,7 +722,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.head": lambda: (
+        "told.attention.value.head": (
             *(
                 align(
                     (
@@ -743,7 +742,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.row": lambda: (
+        "told.attention.value.row": (
             *(
                 align((0, 1, 0), rank_of(desc.ValueTensor), 0)
                 if (desc.ValueTensor is not None)
@@ -753,7 +752,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.element": lambda: (
+        "told.attention.value.element": (
             *(
                 align((0, 0, 1), rank_of(desc.ValueTensor), 0)
                 if (desc.ValueTensor is not None)
@@ -763,7 +762,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.limits": lambda: (
+        "told.attention.value.limits": (
             entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
             if (desc.KeyTensor is not None)
             else entry(sizes_of(desc.StackedKeyValueTensor), 1)
@@ -793,23 +792,23 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key_before.tensor": lambda: 9 if (desc.PastKeyTensor is not None) else -1,
-        "told.attention.key_before.first": lambda: (*align((0, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
+        "told.attention.key_before.tensor": 9 if (desc.PastKeyTensor is not None) else -1,
+        "told.attention.key_before.first": (*align((0, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.batch": lambda: (*align((1, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
+        "told.attention.key_before.batch": (*align((1, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.head": lambda: (*align((0, 1, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
+        "told.attention.key_before.head": (*align((0, 1, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.row": lambda: (*align((0, 0, 1, 0), rank_of(desc.PastKeyTensor), 0), 1)
+        "told.attention.key_before.row": (*align((0, 0, 1, 0), rank_of(desc.PastKeyTensor), 0), 1)
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.element": lambda: (*align((0, 0, 0, 1), rank_of(desc.PastKeyTensor), 0), 0)
+        "told.attention.key_before.element": (*align((0, 0, 0, 1), rank_of(desc.PastKeyTensor), 0), 0)
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.limits": lambda: (
+        "told.attention.key_before.limits": (
             smaller(
                 entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
                 if (desc.PastKeyTensor is not None)
@@ -821,54 +820,40 @@ def define(e: Evaluation) -> None:
         )
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_stored.tensor": lambda: 12 if (desc.OutputPresentKeyTensor is not None) else -1,
-        "told.attention.key_stored.first": lambda: align(
-            (0, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0,
-        )
+        "told.attention.key_stored.tensor": 12 if (desc.OutputPresentKeyTensor is not None) else -1,
+        "told.attention.key_stored.first": align((0, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.batch": lambda: align(
-            (1, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0,
-        )
+        "told.attention.key_stored.batch": align((1, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.head": lambda: align((0, 1, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
+        "told.attention.key_stored.head": align((0, 1, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.row": lambda: align((0, 0, 1, 0), rank_of(desc.OutputPresentKeyTensor), 0)
+        "told.attention.key_stored.row": align((0, 0, 1, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.element": lambda: align(
-            (0, 0, 0, 1), rank_of(desc.OutputPresentKeyTensor), 0,
-        )
+        "told.attention.key_stored.element": align((0, 0, 0, 1), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.limits": lambda: (),
-        "told.attention.value_before.tensor": lambda: 10 if (desc.PastValueTensor is not None) else -1,
-        "told.attention.value_before.first": lambda: (
-            *align((0, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0,
-        )
+        "told.attention.key_stored.limits": (),
+        "told.attention.value_before.tensor": 10 if (desc.PastValueTensor is not None) else -1,
+        "told.attention.value_before.first": (*align((0, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.batch": lambda: (
-            *align((1, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0,
-        )
+        "told.attention.value_before.batch": (*align((1, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.head": lambda: (
-            *align((0, 1, 0, 0), rank_of(desc.PastValueTensor), 0), 0,
-        )
+        "told.attention.value_before.head": (*align((0, 1, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.row": lambda: (*align((0, 0, 1, 0), rank_of(desc.PastValueTensor), 0), 1)
+        "told.attention.value_before.row": (*align((0, 0, 1, 0), rank_of(desc.PastValueTensor), 0), 1)
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.element": lambda: (
-            *align((0, 0, 0, 1), rank_of(desc.PastValueTensor), 0), 0,
-        )
+        "told.attention.value_before.element": (*align((0, 0, 0, 1), rank_of(desc.PastValueTensor), 0), 0)
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.limits": lambda: (
+        "told.attention.value_before.limits": (
             smaller(
                 entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
                 if (desc.PastKeyTensor is not None)
@@ -880,39 +865,27 @@ def define(e: Evaluation) -> None:
         )
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_stored.tensor": lambda: 13
-        if (desc.OutputPresentValueTensor is not None)
-        else -1,
-        "told.attention.value_stored.first": lambda: align(
-            (0, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.tensor": 13 if (desc.OutputPresentValueTensor is not None) else -1,
+        "told.attention.value_stored.first": align((0, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.batch": lambda: align(
-            (1, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.batch": align((1, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.head": lambda: align(
-            (0, 1, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.head": align((0, 1, 0, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.row": lambda: align(
-            (0, 0, 1, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.row": align((0, 0, 1, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.element": lambda: align(
-            (0, 0, 0, 1), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.element": align((0, 0, 0, 1), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.limits": lambda: (),
-        "told.attention.output.tensor": lambda: 11,
-        "told.attention.output.first": lambda: (*align((0, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
-        "told.attention.output.batch": lambda: (*align((1, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
-        "told.attention.output.head": lambda: (
+        "told.attention.value_stored.limits": (),
+        "told.attention.output.tensor": 11,
+        "told.attention.output.first": (*align((0, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.batch": (*align((1, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.head": (
             *align(
                 (
                     0,
@@ -976,11 +949,9 @@ def define(e: Evaluation) -> None:
             1,
             0,
         ),
-        "told.attention.output.row": lambda: (*align((0, 1, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
-        "told.attention.output.element": lambda: (
-            *align((0, 0, 1), desc.OutputTensor.DimensionCount, 0), 0, 1,
-        ),
-        "told.attention.output.limits": lambda: (
+        "told.attention.output.row": (*align((0, 1, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.element": (*align((0, 0, 1), desc.OutputTensor.DimensionCount, 0), 0, 1),
+        "told.attention.output.limits": (
             desc.HeadCount,
             quotient(entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1), desc.HeadCount)
             if (desc.ValueTensor is not None)

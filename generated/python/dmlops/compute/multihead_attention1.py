@@ -345,15 +345,13 @@ def define(e: Evaluation) -> None:
         "OutputPresentKeyTensor": lambda at: e.double("PresentKey", align(at, 4, 0)),
         "OutputPresentValueTensor": lambda at: e.double("PresentValue", align(at, 4, 0)),
     }
-    e.known = {
-        "heads": lambda: (heads(), head_size()),
-        "keySequenceLength": lambda: (key_sequence_length(),),
-        "groups": lambda: (groups(), head_size()),
-        "groups2": lambda: (groups(), value_head_size()),
-        "keyValueHeadCount": lambda: (
-            desc.KeyValueHeadCount, quotient(desc.QueryHeadCount, desc.KeyValueHeadCount),
-        ),
-        "queryHeadCount": lambda: (
+    e.known = lambda: {
+        "heads": (heads(), head_size()),
+        "keySequenceLength": (key_sequence_length(),),
+        "groups": (groups(), head_size()),
+        "groups2": (groups(), value_head_size()),
+        "keyValueHeadCount": (desc.KeyValueHeadCount, quotient(desc.QueryHeadCount, desc.KeyValueHeadCount)),
+        "queryHeadCount": (
             desc.QueryHeadCount,
             quotient(entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1), desc.KeyValueHeadCount)
             if (desc.ValueTensor is not None)
@@ -407,20 +405,19 @@ def define(e: Evaluation) -> None:
                 desc.QueryHeadCount,
             ),
         ),
-        "totalSequenceLength": lambda: total_sequence_length() - key_sequence_length(),
-        "pastSequenceLength": lambda: past_sequence_length(),
-        "heads2": lambda: heads() * head_size(),
-        "heads3": lambda: (heads() + groups()) * head_size(),
-        "scale": lambda: e.as_single(f.single(desc.Scale)),
-        "isKeySequenceLength": lambda: desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH,
-        "isKeySequenceEndStart": lambda: desc.MaskType
-        == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START,
-        "isKeyQuerySequenceLengthStartEnd": lambda: desc.MaskType
+        "totalSequenceLength": total_sequence_length() - key_sequence_length(),
+        "pastSequenceLength": past_sequence_length(),
+        "heads2": heads() * head_size(),
+        "heads3": (heads() + groups()) * head_size(),
+        "scale": e.as_single(f.single(desc.Scale)),
+        "isKeySequenceLength": desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH,
+        "isKeySequenceEndStart": desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START,
+        "isKeyQuerySequenceLengthStartEnd": desc.MaskType
         == enums.MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END,
-        "maskFilterValue": lambda: e.as_single(f.single(desc.MaskFilterValue)),
-        "isBoolean": lambda: desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN,
-        "maskSizesEntry": lambda: entry(sizes_of(desc.MaskTensor), rank_of(desc.MaskTensor) - 1),
-        "pastSequenceLengths": lambda: entry(
+        "maskFilterValue": e.as_single(f.single(desc.MaskFilterValue)),
+        "isBoolean": desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN,
+        "maskSizesEntry": entry(sizes_of(desc.MaskTensor), rank_of(desc.MaskTensor) - 1),
+        "pastSequenceLengths": entry(
             sizes_of(desc.OutputPresentKeyTensor), rank_of(desc.OutputPresentKeyTensor) - 2,
         )
         if (desc.PastSequenceLengthsTensor is not None) and (desc.OutputPresentKeyTensor is not None)
@@ -457,7 +454,7 @@ def define(e: Evaluation) -> None:
             if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
             else 0
         ),
-        "outputPresentKey": lambda: (
+        "outputPresentKey": (
             entry(sizes_of(desc.OutputPresentKeyTensor), rank_of(desc.OutputPresentKeyTensor) - 2)
             if (desc.OutputPresentKeyTensor is not None)
             else (
@@ -522,10 +519,10 @@ def define(e: Evaluation) -> None:
             if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
             else 0
         ),
-        "pastKey": lambda: entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
+        "pastKey": entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
         if (desc.PastKeyTensor is not None)
         else 0,
-        "key": lambda: entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
+        "key": entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
         if (desc.KeyTensor is not None)
         else entry(sizes_of(desc.StackedKeyValueTensor), 1)
         if (desc.StackedKeyValueTensor is not None)
@@ -551,27 +548,27 @@ def define(e: Evaluation) -> None:
         )
         if (desc.StackedQueryKeyTensor is not None) or (desc.StackedQueryKeyValueTensor is not None)
         else 0,
-        "told.attention.shared": lambda: quotient(desc.QueryHeadCount, desc.KeyValueHeadCount),
-        "told.attention.query.tensor": lambda: (
+        "told.attention.shared": quotient(desc.QueryHeadCount, desc.KeyValueHeadCount),
+        "told.attention.query.tensor": (
             0 if (desc.QueryTensor is not None) else 3 if (desc.StackedQueryKeyTensor is not None) else 5
         )
         if not (desc.BiasTensor is not None)
         else -1,
-        "told.attention.query.first": lambda: (
+        "told.attention.query.first": (
             align((0, 0, 0), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (0, 0, 0, 0, 0)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.batch": lambda: (
+        "told.attention.query.batch": (
             align((1, 0, 0), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (1, 0, 0, 0, 0)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.head": lambda: (
+        "told.attention.query.head": (
             align(
                 (0, 0, quotient(entry(align(sizes_of(desc.QueryTensor), 3, 1), 2), desc.QueryHeadCount)),
                 rank_of(desc.QueryTensor),
@@ -582,22 +579,22 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.row": lambda: (
+        "told.attention.query.row": (
             align((0, 1, 0), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (0, 1, 0, 0, 0)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.element": lambda: (
+        "told.attention.query.element": (
             align((0, 0, 1), rank_of(desc.QueryTensor), 0)
             if (desc.QueryTensor is not None)
             else (0, 0, 0, 0, 1)
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.query.limits": lambda: (),
-        "told.attention.key.tensor": lambda: (
+        "told.attention.query.limits": (),
+        "told.attention.key.tensor": (
             (
                 1
                 if (desc.KeyTensor is not None)
@@ -612,7 +609,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else -1,
-        "told.attention.key.first": lambda: (
+        "told.attention.key.first": (
             (
                 *(
                     align(
@@ -681,7 +678,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.batch": lambda: (
+        "told.attention.key.batch": (
             (
                 *(
                     align((1, 0, 0), rank_of(desc.KeyTensor), 0)
@@ -695,7 +692,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.head": lambda: (
+        "told.attention.key.head": (
             (
                 *(
                     align(
@@ -739,7 +736,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.row": lambda: (
+        "told.attention.key.row": (
             (
                 *(
                     align((0, 1, 0), rank_of(desc.KeyTensor), 0)
@@ -753,7 +750,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.element": lambda: (
+        "told.attention.key.element": (
             (
                 *(
                     align((0, 0, 1), rank_of(desc.KeyTensor), 0)
@@ -767,7 +764,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key.limits": lambda: (
+        "told.attention.key.limits": (
             (
                 entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
                 if (desc.KeyTensor is not None)
@@ -801,14 +798,14 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.tensor": lambda: (
+        "told.attention.value.tensor": (
             (2 if (desc.ValueTensor is not None) else 4 if (desc.StackedKeyValueTensor is not None) else 5)
             if not (desc.PastSequenceLengthsTensor is not None)
             else -1
         )
         if not (desc.BiasTensor is not None)
         else -1,
-        "told.attention.value.first": lambda: (
+        "told.attention.value.first": (
             (
                 *(
                     align(
@@ -864,7 +861,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.batch": lambda: (
+        "told.attention.value.batch": (
             (
                 *(
                     align((1, 0, 0), rank_of(desc.ValueTensor), 0)
@@ -878,7 +875,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.head": lambda: (
+        "told.attention.value.head": (
             (
                 *(
                     align(
@@ -903,7 +900,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.row": lambda: (
+        "told.attention.value.row": (
             (
                 *(
                     align((0, 1, 0), rank_of(desc.ValueTensor), 0)
@@ -917,7 +914,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.element": lambda: (
+        "told.attention.value.element": (
             (
                 *(
                     align((0, 0, 1), rank_of(desc.ValueTensor), 0)
@@ -931,7 +928,7 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.value.limits": lambda: (
+        "told.attention.value.limits": (
             (
                 entry(sizes_of(desc.KeyTensor), rank_of(desc.KeyTensor) - 2)
                 if (desc.KeyTensor is not None)
@@ -965,47 +962,45 @@ def define(e: Evaluation) -> None:
         )
         if not (desc.BiasTensor is not None)
         else (),
-        "told.attention.key_before.tensor": lambda: (
-            9 if not (desc.PastSequenceLengthsTensor is not None) else -1
-        )
+        "told.attention.key_before.tensor": (9 if not (desc.PastSequenceLengthsTensor is not None) else -1)
         if (desc.PastKeyTensor is not None)
         else -1,
-        "told.attention.key_before.first": lambda: (
+        "told.attention.key_before.first": (
             (*align((0, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.batch": lambda: (
+        "told.attention.key_before.batch": (
             (*align((1, 0, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.head": lambda: (
+        "told.attention.key_before.head": (
             (*align((0, 1, 0, 0), rank_of(desc.PastKeyTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.row": lambda: (
+        "told.attention.key_before.row": (
             (*align((0, 0, 1, 0), rank_of(desc.PastKeyTensor), 0), 1)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.element": lambda: (
+        "told.attention.key_before.element": (
             (*align((0, 0, 0, 1), rank_of(desc.PastKeyTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_before.limits": lambda: (
+        "told.attention.key_before.limits": (
             (
                 smaller(
                     entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
@@ -1021,70 +1016,62 @@ def define(e: Evaluation) -> None:
         )
         if (desc.PastKeyTensor is not None)
         else (),
-        "told.attention.key_stored.tensor": lambda: 13 if (desc.OutputPresentKeyTensor is not None) else -1,
-        "told.attention.key_stored.first": lambda: align(
-            (0, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0,
-        )
+        "told.attention.key_stored.tensor": 13 if (desc.OutputPresentKeyTensor is not None) else -1,
+        "told.attention.key_stored.first": align((0, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.batch": lambda: align(
-            (1, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0,
-        )
+        "told.attention.key_stored.batch": align((1, 0, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.head": lambda: align((0, 1, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
+        "told.attention.key_stored.head": align((0, 1, 0, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.row": lambda: align((0, 0, 1, 0), rank_of(desc.OutputPresentKeyTensor), 0)
+        "told.attention.key_stored.row": align((0, 0, 1, 0), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.element": lambda: align(
-            (0, 0, 0, 1), rank_of(desc.OutputPresentKeyTensor), 0,
-        )
+        "told.attention.key_stored.element": align((0, 0, 0, 1), rank_of(desc.OutputPresentKeyTensor), 0)
         if (desc.OutputPresentKeyTensor is not None)
         else (),
-        "told.attention.key_stored.limits": lambda: (),
-        "told.attention.value_before.tensor": lambda: (
-            10 if not (desc.PastSequenceLengthsTensor is not None) else -1
-        )
+        "told.attention.key_stored.limits": (),
+        "told.attention.value_before.tensor": (10 if not (desc.PastSequenceLengthsTensor is not None) else -1)
         if (desc.PastValueTensor is not None)
         else -1,
-        "told.attention.value_before.first": lambda: (
+        "told.attention.value_before.first": (
             (*align((0, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.batch": lambda: (
+        "told.attention.value_before.batch": (
             (*align((1, 0, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.head": lambda: (
+        "told.attention.value_before.head": (
             (*align((0, 1, 0, 0), rank_of(desc.PastValueTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.row": lambda: (
+        "told.attention.value_before.row": (
             (*align((0, 0, 1, 0), rank_of(desc.PastValueTensor), 0), 1)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.element": lambda: (
+        "told.attention.value_before.element": (
             (*align((0, 0, 0, 1), rank_of(desc.PastValueTensor), 0), 0)
             if not (desc.PastSequenceLengthsTensor is not None)
             else ()
         )
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_before.limits": lambda: (
+        "told.attention.value_before.limits": (
             (
                 smaller(
                     entry(sizes_of(desc.PastKeyTensor), rank_of(desc.PastKeyTensor) - 2)
@@ -1100,39 +1087,27 @@ def define(e: Evaluation) -> None:
         )
         if (desc.PastValueTensor is not None)
         else (),
-        "told.attention.value_stored.tensor": lambda: 14
-        if (desc.OutputPresentValueTensor is not None)
-        else -1,
-        "told.attention.value_stored.first": lambda: align(
-            (0, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.tensor": 14 if (desc.OutputPresentValueTensor is not None) else -1,
+        "told.attention.value_stored.first": align((0, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.batch": lambda: align(
-            (1, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.batch": align((1, 0, 0, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.head": lambda: align(
-            (0, 1, 0, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.head": align((0, 1, 0, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.row": lambda: align(
-            (0, 0, 1, 0), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.row": align((0, 0, 1, 0), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.element": lambda: align(
-            (0, 0, 0, 1), rank_of(desc.OutputPresentValueTensor), 0,
-        )
+        "told.attention.value_stored.element": align((0, 0, 0, 1), rank_of(desc.OutputPresentValueTensor), 0)
         if (desc.OutputPresentValueTensor is not None)
         else (),
-        "told.attention.value_stored.limits": lambda: (),
-        "told.attention.output.tensor": lambda: 12,
-        "told.attention.output.first": lambda: (*align((0, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
-        "told.attention.output.batch": lambda: (*align((1, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
-        "told.attention.output.head": lambda: (
+        "told.attention.value_stored.limits": (),
+        "told.attention.output.tensor": 12,
+        "told.attention.output.first": (*align((0, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.batch": (*align((1, 0, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.head": (
             *align(
                 (
                     0,
@@ -1199,11 +1174,9 @@ def define(e: Evaluation) -> None:
             1,
             0,
         ),
-        "told.attention.output.row": lambda: (*align((0, 1, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
-        "told.attention.output.element": lambda: (
-            *align((0, 0, 1), desc.OutputTensor.DimensionCount, 0), 0, 1,
-        ),
-        "told.attention.output.limits": lambda: (
+        "told.attention.output.row": (*align((0, 1, 0), desc.OutputTensor.DimensionCount, 0), 0, 0),
+        "told.attention.output.element": (*align((0, 0, 1), desc.OutputTensor.DimensionCount, 0), 0, 1),
+        "told.attention.output.limits": (
             desc.QueryHeadCount,
             quotient(entry(sizes_of(desc.ValueTensor), rank_of(desc.ValueTensor) - 1), desc.KeyValueHeadCount)
             if (desc.ValueTensor is not None)

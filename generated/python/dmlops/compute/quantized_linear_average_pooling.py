@@ -165,19 +165,19 @@ def define(e: Evaluation) -> None:
             zero2(channel_axis4(), at[1]),
         ),
     }
-    e.known = {
-        "strides": lambda: desc.Strides,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "spatial": lambda: spatial(),
-        "windowSize": lambda: desc.WindowSize,
-        "paddedSizes": lambda: padded_sizes(),
-        "channelAxis": lambda: channel_axis(),
-        "channelAxis2": lambda: channel_axis2(),
-        "includePadding": lambda: desc.IncludePadding,
-        "channelAxis3": lambda: channel_axis3(),
-        "channelAxis4": lambda: channel_axis4(),
-        "dims": lambda: dims(),
+    e.known = lambda: {
+        "strides": desc.Strides,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "spatial": spatial(),
+        "windowSize": desc.WindowSize,
+        "paddedSizes": padded_sizes(),
+        "channelAxis": channel_axis(),
+        "channelAxis2": channel_axis2(),
+        "includePadding": desc.IncludePadding,
+        "channelAxis3": channel_axis3(),
+        "channelAxis4": channel_axis4(),
+        "dims": dims(),
     }
 
 

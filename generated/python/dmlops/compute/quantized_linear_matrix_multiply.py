@@ -159,25 +159,25 @@ def define(e: Evaluation) -> None:
             e.as_single(exact(at)) * factor(at), pick5(row_axis3(), i2(at)), zero3(row_axis4(), i2(at)),
         ),
     }
-    e.known = {
-        "r": lambda: r() - 1,
-        "rowAxis": lambda: row_axis(),
-        "r2": lambda: r() - 2,
-        "columnAxis": lambda: column_axis(),
-        "k2": lambda: k2(),
-        "rowAxis2": lambda: row_axis2(),
-        "columnAxis2": lambda: column_axis2(),
-        "rowAxis3": lambda: row_axis3(),
-        "rowAxis4": lambda: row_axis4(),
-        "outputDimensionCount": lambda: desc.OutputTensor.DimensionCount - 2,
-        "max_": lambda: larger(desc.AScaleTensor.DimensionCount - 2, 0),
-        "outputDimensionCount2": lambda: desc.OutputTensor.DimensionCount - 1,
-        "bScaleDimensionCount": lambda: desc.BScaleTensor.DimensionCount - 1,
-        "max_2": lambda: larger(desc.OutputScaleTensor.DimensionCount - 2, 0),
-        "max_3": lambda: larger(rank_of(desc.OutputZeroPointTensor) - 2, 0),
-        "max_4": lambda: larger(rank_of(desc.AZeroPointTensor) - 2, 0),
-        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor) - 1,
-        "told.factors.applies": lambda: desc.ATensor.DataType
+    e.known = lambda: {
+        "r": r() - 1,
+        "rowAxis": row_axis(),
+        "r2": r() - 2,
+        "columnAxis": column_axis(),
+        "k2": k2(),
+        "rowAxis2": row_axis2(),
+        "columnAxis2": column_axis2(),
+        "rowAxis3": row_axis3(),
+        "rowAxis4": row_axis4(),
+        "outputDimensionCount": desc.OutputTensor.DimensionCount - 2,
+        "max_": larger(desc.AScaleTensor.DimensionCount - 2, 0),
+        "outputDimensionCount2": desc.OutputTensor.DimensionCount - 1,
+        "bScaleDimensionCount": desc.BScaleTensor.DimensionCount - 1,
+        "max_2": larger(desc.OutputScaleTensor.DimensionCount - 2, 0),
+        "max_3": larger(rank_of(desc.OutputZeroPointTensor) - 2, 0),
+        "max_4": larger(rank_of(desc.AZeroPointTensor) - 2, 0),
+        "bZeroPointDimensionCount": rank_of(desc.BZeroPointTensor) - 1,
+        "told.factors.applies": desc.ATensor.DataType
         in (enums.TensorDataType.UINT8, enums.TensorDataType.INT8)
         and (
             not (desc.AZeroPointTensor is not None) or desc.AZeroPointTensor.DataType == desc.ATensor.DataType
@@ -186,19 +186,19 @@ def define(e: Evaluation) -> None:
         and (
             not (desc.BZeroPointTensor is not None) or desc.BZeroPointTensor.DataType == desc.BTensor.DataType
         ),
-        "told.factors.left": lambda: (
+        "told.factors.left": (
             *tuple(d for d in range(desc.OutputTensor.DimensionCount - 1)), desc.OutputTensor.DimensionCount,
         ),
-        "told.factors.right": lambda: (
+        "told.factors.right": (
             *tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)),
             desc.OutputTensor.DimensionCount,
             desc.OutputTensor.DimensionCount - 1,
         ),
-        "told.factors.left_less": lambda: (desc.OutputTensor.DimensionCount - 2,),
-        "told.factors.right_less": lambda: (desc.OutputTensor.DimensionCount - 1,),
-        "told.factors.lessens_left": lambda: (desc.AZeroPointTensor is not None),
-        "told.factors.lessens_right": lambda: (desc.BZeroPointTensor is not None),
-        "told.factors.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
+        "told.factors.left_less": (desc.OutputTensor.DimensionCount - 2,),
+        "told.factors.right_less": (desc.OutputTensor.DimensionCount - 1,),
+        "told.factors.lessens_left": (desc.AZeroPointTensor is not None),
+        "told.factors.lessens_right": (desc.BZeroPointTensor is not None),
+        "told.factors.depth": entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1),
     }
 
 

@@ -135,13 +135,13 @@ def define(e: Evaluation) -> None:
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }
-    e.known = {
-        "scales": lambda: desc.Scales,
-        "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
-        "dims": lambda: dims(),
-        "told.separable.rank": lambda: desc.ScaleCount,
-        "told.separable.applies": lambda: (
+    e.known = lambda: {
+        "scales": desc.Scales,
+        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "number": greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
+        "dims": dims(),
+        "told.separable.rank": desc.ScaleCount,
+        "told.separable.applies": (
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
             1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
         ),
@@ -162,8 +162,8 @@ SHADER = Shader(
     ),
     forms={
         "separable": (
-            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
-            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0, "leaves_out": 0},
         ),
     },
     planner="separable",

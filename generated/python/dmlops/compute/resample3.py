@@ -166,17 +166,17 @@ def define(e: Evaluation) -> None:
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }
-    e.known = {
-        "scales": lambda: desc.Scales,
-        "outputPixelOffsets": lambda: desc.OutputPixelOffsets,
-        "inputPixelOffsets": lambda: desc.InputPixelOffsets,
-        "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "antialiased": lambda: desc.Antialiased,
-        "isDecreasing": lambda: desc.RoundingDirection == enums.AxisDirection.DECREASING,
-        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
-        "dims": lambda: dims(),
-        "told.separable.rank": lambda: desc.DimensionCount,
-        "told.separable.applies": lambda: (
+    e.known = lambda: {
+        "scales": desc.Scales,
+        "outputPixelOffsets": desc.OutputPixelOffsets,
+        "inputPixelOffsets": desc.InputPixelOffsets,
+        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "antialiased": desc.Antialiased,
+        "isDecreasing": desc.RoundingDirection == enums.AxisDirection.DECREASING,
+        "number": greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
+        "dims": dims(),
+        "told.separable.rank": desc.DimensionCount,
+        "told.separable.applies": (
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR and desc.Antialiased else 0,
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR and not desc.Antialiased else 0,
             1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
@@ -198,9 +198,9 @@ SHADER = Shader(
     ),
     forms={
         "separable": (
-            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
-            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
-            {"number": 4, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
+            {"number": 4, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0, "leaves_out": 0},
         ),
     },
     planner="separable",

@@ -161,15 +161,15 @@ def define(e: Evaluation) -> None:
             where=lambda o: takes(at, o),
         ),
     }
-    e.known = {
-        "scales": lambda: desc.Scales,
-        "outputPixelOffsets": lambda: desc.OutputPixelOffsets,
-        "inputPixelOffsets": lambda: desc.InputPixelOffsets,
-        "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
-        "dims": lambda: dims(),
-        "told.separable.rank": lambda: desc.DimensionCount,
-        "told.separable.applies": lambda: (
+    e.known = lambda: {
+        "scales": desc.Scales,
+        "outputPixelOffsets": desc.OutputPixelOffsets,
+        "inputPixelOffsets": desc.InputPixelOffsets,
+        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "number": greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
+        "dims": dims(),
+        "told.separable.rank": desc.DimensionCount,
+        "told.separable.applies": (
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
             1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
         ),
@@ -190,8 +190,20 @@ SHADER = Shader(
     ),
     forms={
         "separable": (
-            {"number": 2, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
-            {"number": 3, "tensor": "InputGradientTensor", "output": "OutputGradientTensor", "is_sum": 1},
+            {
+                "number": 2,
+                "tensor": "InputGradientTensor",
+                "output": "OutputGradientTensor",
+                "is_sum": 1,
+                "leaves_out": 1,
+            },
+            {
+                "number": 3,
+                "tensor": "InputGradientTensor",
+                "output": "OutputGradientTensor",
+                "is_sum": 1,
+                "leaves_out": 1,
+            },
         ),
     },
     planner="separable",

@@ -152,18 +152,18 @@ def define(e: Evaluation) -> None:
         ),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
     }
-    e.known = {
-        "number": lambda: (2, gate_count() * hidden_size()),
-        "number2": lambda: (0,),
-        "gateCount": lambda: (gate_count(), hidden_size()),
-        "sequenceLength2": lambda: (sequence_length(),),
-        "number3": lambda: (1, entry(desc.RecurrenceTensor.Sizes, 3)),
-        "inputSize": lambda: input_size(),
-        "sequenceLength": lambda: sequence_length(),
-        "isBackward": lambda: desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
-        "hiddenSize": lambda: hidden_size(),
-        "functionCount": lambda: function_count(),
-        "told.sums": lambda: (1 if True else 0, 1 if True else 0),
+    e.known = lambda: {
+        "number": (2, gate_count() * hidden_size()),
+        "number2": (0,),
+        "gateCount": (gate_count(), hidden_size()),
+        "sequenceLength2": (sequence_length(),),
+        "number3": (1, entry(desc.RecurrenceTensor.Sizes, 3)),
+        "inputSize": input_size(),
+        "sequenceLength": sequence_length(),
+        "isBackward": desc.Direction == enums.RecurrentNetworkDirection.BACKWARD,
+        "hiddenSize": hidden_size(),
+        "functionCount": function_count(),
+        "told.sums": (1 if True else 0, 1 if True else 0),
     }
 
 
@@ -203,6 +203,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 10,
                 "columns": 5,
+                "can_wait": 0,
             },
             {
                 "number": 5,
@@ -217,6 +218,7 @@ SHADER = Shader(
                 "has_units": 1,
                 "rows": 8,
                 "columns": 4,
+                "can_wait": 1,
             },
         ),
     },

@@ -178,20 +178,20 @@ def define(e: Evaluation) -> None:
         if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
         else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
     }
-    e.known = {
-        "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
-        "spatialScaleX": lambda: e.as_single(f.single(desc.SpatialScaleX)),
-        "results": lambda: results(0),
-        "results2": lambda: results(1),
-        "max_": lambda: larger(desc.MinimumSamplesPerOutput, 1),
-        "maximumSamplesPerOutput": lambda: desc.MaximumSamplesPerOutput,
-        "corners": lambda: not corners(),
-        "isAverage": lambda: desc.ReductionFunction == enums.ReduceFunction.AVERAGE,
-        "outputPixelOffset": lambda: e.as_single(f.single(desc.OutputPixelOffset)),
-        "inputPixelOffset": lambda: e.as_single(f.single(desc.InputPixelOffset)),
-        "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "batches": lambda: batches() - 1,
-        "outOfBoundsInputValue": lambda: e.as_single(f.single(desc.OutOfBoundsInputValue)),
+    e.known = lambda: {
+        "spatialScaleY": e.as_single(f.single(desc.SpatialScaleY)),
+        "spatialScaleX": e.as_single(f.single(desc.SpatialScaleX)),
+        "results": results(0),
+        "results2": results(1),
+        "max_": larger(desc.MinimumSamplesPerOutput, 1),
+        "maximumSamplesPerOutput": desc.MaximumSamplesPerOutput,
+        "corners": not corners(),
+        "isAverage": desc.ReductionFunction == enums.ReduceFunction.AVERAGE,
+        "outputPixelOffset": e.as_single(f.single(desc.OutputPixelOffset)),
+        "inputPixelOffset": e.as_single(f.single(desc.InputPixelOffset)),
+        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "batches": batches() - 1,
+        "outOfBoundsInputValue": e.as_single(f.single(desc.OutOfBoundsInputValue)),
     }
 
 

@@ -92,10 +92,10 @@ def define(e: Evaluation) -> None:
             0.0,
         ),
     }
-    e.known = {
-        "pooled": lambda: pooled(),
-        "spatialScale": lambda: e.as_single(f.single(desc.SpatialScale)),
-        "inputSizesEntry": lambda: entry(desc.InputTensor.Sizes, 0) - 1,
+    e.known = lambda: {
+        "pooled": pooled(),
+        "spatialScale": e.as_single(f.single(desc.SpatialScale)),
+        "inputSizesEntry": entry(desc.InputTensor.Sizes, 0) - 1,
     }
 
 

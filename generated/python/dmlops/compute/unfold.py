@@ -84,17 +84,17 @@ def define(e: Evaluation) -> None:
             f.convert(0, desc.InputTensor.DataType),
         ),
     }
-    e.known = {
-        "blocksPerDimension": lambda: blocks_per_dimension(),
-        "strides": lambda: desc.Strides,
-        "inputSizes2": lambda: desc.InputTensor.Sizes[1:2] + desc.WindowSizes,
-        "dilations": lambda: desc.Dilations,
-        "startPadding": lambda: desc.StartPadding,
-        "inputSizes3": lambda: desc.InputTensor.Sizes[2:],
-        "dimensionCount": lambda: desc.DimensionCount,
-        "len": lambda: len(desc.Strides),
-        "len2": lambda: len(desc.StartPadding),
-        "len3": lambda: len(desc.WindowSizes),
+    e.known = lambda: {
+        "blocksPerDimension": blocks_per_dimension(),
+        "strides": desc.Strides,
+        "inputSizes2": desc.InputTensor.Sizes[1:2] + desc.WindowSizes,
+        "dilations": desc.Dilations,
+        "startPadding": desc.StartPadding,
+        "inputSizes3": desc.InputTensor.Sizes[2:],
+        "dimensionCount": desc.DimensionCount,
+        "len": len(desc.Strides),
+        "len2": len(desc.StartPadding),
+        "len3": len(desc.WindowSizes),
     }
 
 

@@ -122,18 +122,18 @@ def define(e: Evaluation) -> None:
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }
-    e.known = {
-        "dims2": lambda: dims() - 1,
-        "scaleSizeWidth": lambda: desc.ScaleSize.Width,
-        "dims3": lambda: dims() - 2,
-        "scaleSizeHeight": lambda: desc.ScaleSize.Height,
-        "isLinear": lambda: desc.InterpolationMode == enums.InterpolationMode.LINEAR,
-        "number": lambda: greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount - 2,
-        "inputDimensionCount2": lambda: desc.InputTensor.DimensionCount - 1,
-        "dims": lambda: dims(),
-        "told.separable.rank": lambda: desc.InputTensor.DimensionCount,
-        "told.separable.applies": lambda: (
+    e.known = lambda: {
+        "dims2": dims() - 1,
+        "scaleSizeWidth": desc.ScaleSize.Width,
+        "dims3": dims() - 2,
+        "scaleSizeHeight": desc.ScaleSize.Height,
+        "isLinear": desc.InterpolationMode == enums.InterpolationMode.LINEAR,
+        "number": greatest_of(entry(larger2(), d) for d in range(dims())) - 1,
+        "inputDimensionCount": desc.InputTensor.DimensionCount - 2,
+        "inputDimensionCount2": desc.InputTensor.DimensionCount - 1,
+        "dims": dims(),
+        "told.separable.rank": desc.InputTensor.DimensionCount,
+        "told.separable.applies": (
             1 if desc.InterpolationMode == enums.InterpolationMode.LINEAR else 0,
             1 if desc.InterpolationMode != enums.InterpolationMode.LINEAR else 0,
         ),
@@ -154,8 +154,8 @@ SHADER = Shader(
     ),
     forms={
         "separable": (
-            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1},
-            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0},
+            {"number": 2, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 1, "leaves_out": 0},
+            {"number": 3, "tensor": "InputTensor", "output": "OutputTensor", "is_sum": 0, "leaves_out": 0},
         ),
     },
     planner="separable",

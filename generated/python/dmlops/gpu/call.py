@@ -9,8 +9,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from .commands import barrier, clear, copy
+from .pipelines import BoundPipeline
 from .programs import Program
-from .resources import Binding, BoundPipeline, Bytes
+from .resources import Binding, Bytes
 from .vulkan_api import vk
 from .work import Dispatch
 

@@ -20,10 +20,12 @@ from ..plain import is_a, plain
 from ..quoting import shown
 from .call import Call
 from .commands import copy, write
+from .descriptors import DescriptorMemory
 from .detection import detected
 from .errors import GpuUnavailable, Unsupported
+from .pipelines import Pipeline
 from .programs import Program, Programs
-from .resources import Buffer, Bytes, Pipeline
+from .resources import Buffer, Bytes
 from .vulkan_api import check, vk
 
 MOST_RECORDED = 256  # dispatches in calls that are kept
@@ -69,6 +71,7 @@ class Device:
             ),
             None,
         )
+        self.descriptors = DescriptorMemory(self, physical) if found.has_descriptor_memory else None
         self._queue = vk.vkGetDeviceQueue(self.handle, family, 0)
         self._command_pool = vk.vkCreateCommandPool(
             self.handle,
@@ -260,7 +263,7 @@ def names() -> list[str]:
 _opening = RLock()
 
 
-# Whether the process that this one was forked from had a device open.
+# Whether the process that this one was forked from had used Vulkan.
 _inherited = False
 
 
@@ -268,7 +271,9 @@ def _start_anew() -> None:
     """After a fork the parent's instance and devices answer no more, and its lock may stay held for ever."""
     global _opening, _inherited
     _opening = RLock()
-    _inherited |= _opened.cache_info().currsize > 0
+    _inherited |= _instance.cache_info().currsize > 0
+    if _inherited:
+        _skip_exit_handlers()
     for made in (_instance, _physical_devices, _opened):
         made.cache_clear()
 
@@ -303,17 +308,28 @@ def _physical_devices() -> list[tuple[str, Any]]:
 
 @cache
 def _opened(index: int) -> Device:
-    device = Device(_physical_devices()[index][1])
-    if _inherited:
-        _skip_exit_handlers()
-    return device
+    name, physical = _physical_devices()[index]
+    try:
+        return Device(physical)
+    except vk.VkError as error:
+        forked = (
+            " Some drivers do not work in a process forked from one that has used them: start processes by "
+            '"spawn" in place of "fork" (multiprocessing.set_start_method).'
+        )
+        reason = type(error).__name__
+        raise GpuUnavailable(f"{name} cannot be opened: {reason}.{forked if _inherited else ''}") from error
+    finally:
+        if _inherited:
+            _skip_exit_handlers()
 
 
 def _skip_exit_handlers() -> None:
-    """Has this process end, after all that Python does at its exit, without the exit handlers of C libraries.
+    """Has this process end, after all that Python does at its exit, without the exit handlers that C
+    libraries have registered so far.
 
-    Mesa's wait for the threads of its devices, after a fork also for those left in the parent, for ever.
-    Handlers run last in, first out: what C's streams hold is written, and the process ends.
+    After a fork, Mesa's wait for the threads of its devices, also for those left in the parent, for ever;
+    NVIDIA's crash, and then the parent does not end. Handlers run last in, first out: what C's streams hold
+    is written, and the process ends.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):  # of glibc; others leave the handlers as they are

@@ -35,9 +35,10 @@ from .commands import barrier, clear
 from .device import Device
 from .errors import Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
+from .pipelines import BoundPipeline
 from .pool import Pool, size_class
 from .programs import Program
-from .resources import Binding, BoundPipeline
+from .resources import Binding
 from .vulkan_api import vk
 from .work import Dispatch
 
@@ -107,8 +108,9 @@ class Session:
         self._device = Device.open(device)
         self._closed = False
         shared = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-        self._memory = Pool(self._device, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-        self._constants = Pool(self._device, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | shared, shared)
+        near = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | shared
+        self._memory = Pool(lambda size: self._device.buffer(size))
+        self._constants = Pool(lambda size: self._device.buffer(size, near, shared))
         self._sealed: set[_Sealed] = set()
         self._gone: deque[_Memory | _Sealed] = deque()  # of handles and recordings that are gone
         self._pending = _Pending()

@@ -40,6 +40,11 @@ def _loaded() -> Any:
 vk: Any = _Bindings()
 
 
+def device_function(device: Any, name: str) -> Any:
+    """A function of an extension as it is in C, for a VkDevice."""
+    return vk.ffi.cast(f"PFN_{name}", vk.lib.vkGetDeviceProcAddr(device, name.encode()))
+
+
 def check(result: int) -> None:
     """Raises the error of the package for a VkResult of `vk.lib` other than VK_SUCCESS."""
     if result:

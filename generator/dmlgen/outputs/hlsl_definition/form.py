@@ -25,7 +25,8 @@ class FormPass:
     `template` the file with its macros, below templates/hlsl: `head`, `buffers`, `buffer_of`, `kernel`,
     `main` and, before the entry point, `attributes`; of those in place of one of the definition's also
     `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the type
-    that the file gives to the entries of that buffer, "" for words; `word` is the text of a word at a place
+    that the file gives to the entries of that buffer, "" for words; `access` its macro for what stands before
+    the buffer's type; `word` is the text of a word at a place
     where these may be vectors in any pass.
     """
 
@@ -35,6 +36,7 @@ class FormPass:
     planner: ClassVar[str] = "definition"
     params: ClassVar[str] = "DefinitionParams"
     scratch: ClassVar[str] = ""
+    access: ClassVar[str] = ""
     word: ClassVar[str] = ""
 
     @property

@@ -64,6 +64,7 @@ class SeparablePass(FormPass):
                 "tensor": self.tensor.member,
                 "output": self.output.member,
                 "is_sum": int(way.is_sum),
+                "leaves_out": int(bool(way.takes)),
             }
             for way in self.ways
         ]

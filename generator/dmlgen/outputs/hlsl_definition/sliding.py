@@ -82,7 +82,7 @@ class SlidingPass(FormPass):
             "planeSteps": lists_of("planeSteps"),
             "window": lists_of(*WINDOW),
             "counted": lists_of(*COUNTED) if self.counts else [],
-            "weightsSteps": lists_of("weightsSteps") if weighted else [],
+            "weightsSteps": lists_of("weightsSteps", "windowDivisors") if weighted else [],
             "weights": [Constant("uint", name) for name in WEIGHTS if weighted],
         }
 

@@ -53,6 +53,8 @@ class SumsPass:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     rank: int
+    is_by_row: bool
+    is_own: bool
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -69,6 +71,14 @@ class SumsPass:
     def has_units(self) -> bool:
         """Whether there is a way by matrix units: where one thing is read for factors."""
         return len(self.every) == 1
+
+    @property
+    def copied(self) -> Kept | None:
+        """The intermediate tensor that matrix units read and that this pass writes, row by row: in halves,
+        too."""
+        if self.has_units and self.rows and self.rows[-1] == self.rank - 1:
+            return next((kept for kept, _, _ in self.values if kept == self.every[0].kept), None)
+        return None
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -100,6 +110,7 @@ class SumsPass:
             "has_units": int(self.has_units),
             "rows": sum(1 << d for d in self.rows),
             "columns": sum(1 << d for d in self.columns),
+            "can_wait": int(self.along and self.is_own),
         }
 
 
@@ -111,6 +122,7 @@ class SumsPasses(FormPass):
     field = "sums"
     template = "sums"
     scratch = "Scratch"
+    access = "SCRATCH_ACCESS"
     word = "ScratchWord(%s)"
 
     @property
@@ -173,6 +185,8 @@ def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
         rows=sums.rows,
         columns=sums.columns,
         rank=sums.rank,
+        is_by_row=sums.is_by_row,
+        is_own=sums.is_own,
     )
 
 

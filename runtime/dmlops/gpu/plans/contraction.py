@@ -4,7 +4,8 @@ The output is seen as matrices. Of the dimensions that only the left factor has,
 rows, of those that only the right one has, the longest counts their columns; all other dimensions count
 matrices, along which a factor may have a step of 0. With a window, each group of channels is a matrix, or
 each phase of one, and all dimensions but that of the channels count columns. Another dispatch may come first,
-which puts the left factor into scratch in the order in which tiles read it.
+which puts the left factor into scratch in the order in which tiles read it, or without a window both factors,
+where neither their rows nor their columns are whole vectors.
 """
 
 from __future__ import annotations
@@ -27,18 +28,22 @@ from .definition import (
     tell_known,
 )
 from .loops import Words, ceil_div, check_span, element_count, grid, times
-from .phases import has_phases, is_divided, most_places, period, phase_count, row_dimension
+from .phases import has_phases, is_divided, is_pointwise, most_places, period, phase_count, row_dimension
 from .planning import Planning
 from .reasons import Reason
-from .sliding import plan_sliding
+from .sliding import in_blocks, plan_sliding
 from .told import NO_MEMBER, NONE, Groups, Signed, Sizes, Tensor
 from .tuning import (
     SINGLE_THREADS,
+    TILE_COPIED,
+    TILE_COPIED_LINES,
     TILE_DEPTH,
     TILE_DIRECT_ROWS,
     TILE_FEW,
+    TILE_FEW_PHASES,
     TILE_FEW_ROWS,
     TILE_GATHERED_DEPTH,
+    TILE_GATHERED_PART,
     TILE_GROUPS,
     TILE_MANY,
     TILE_ORDERED,
@@ -46,10 +51,13 @@ from .tuning import (
     TILE_PRODUCTS,
     TILE_RESIDENT,
     TILE_ROUNDS,
+    TILE_SHALLOW,
+    TILE_SHALLOW_DEPTH,
+    TILE_SMALL,
     TILE_WALK,
 )
 
-ORDERING = 3  # the number of the pass that puts the left factor in order, from the contraction's
+ORDERING = 3  # the number of the pass that puts the left factor in order, or both, from the contraction's
 MOST_BYTES = 33025  # products of differences of bytes, whose sum is an integer of 32 bits
 
 
@@ -263,6 +271,8 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     is_there = is_there and not is_read(factors.right_less, row_axis)
     rows = output.sizes[row_axis] if is_there else 1
     columns = output.sizes[column_axis] if is_there else 1
+    count = element_count(output.sizes) // (rows * columns)
+    is_shallow = is_small(rows, columns, factors.depth, count)
     return Matrices(
         is_there and is_tiled(told, shader, times(times(rows, columns), factors.depth)),
         boxed(output, [row_axis, column_axis], factors.window),
@@ -272,8 +282,8 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         columns if output.strides[column_axis] == 1 else 1,
         factors.depth,
-        TILE_DEPTH,
-        element_count(output.sizes) // (rows * columns),
+        TILE_SHALLOW_DEPTH if is_shallow else TILE_DEPTH,
+        count,
         side_of(left, factors.left, output.sizes, row_axis, factors.depth),
         side_of(right, factors.right, output.sizes, column_axis, factors.depth),
     )
@@ -383,6 +393,59 @@ def with_left(found: Matrices, left: Side) -> Matrices:
     )
 
 
+def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
+    """Whether both factors are put in order first where no window is: where one of them has no whole vectors,
+    and each element is read often."""
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    elements = times(times(found.rows + found.columns, found.depth), found.count)
+    is_own = min(found.rows, found.columns) >= TILE_COPIED_LINES and elements < MAX_COUNT // 4
+    for d, size in enumerate(found.sizes):
+        is_shared = found.left.steps[d] == 0 or found.right.steps[d] == 0
+        is_own = is_own and (size <= 1 or not is_shared)
+    return is_own and has_gaps and products >= TILE_COPIED
+
+
+def copied(found: Matrices, at_once: int) -> Matrices:
+    """The same with both factors in order, of which `at_once` elements take 16 bytes."""
+    left = line_side(found, found.left, found.row_axis, found.rows, at_once)
+    right = line_side(found, found.right, found.column_axis, found.columns, at_once)
+    return Matrices(
+        found.is_worth,
+        found.sizes,
+        found.row_axis,
+        found.column_axis,
+        found.rows,
+        found.columns,
+        found.run,
+        found.depth,
+        found.tile_depth,
+        found.count,
+        left,
+        right,
+    )
+
+
+def line_side(found: Matrices, side: Side, axis: int, own: int, at_once: int) -> Side:
+    """How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors,
+    and matrices, one after the other."""
+    pitch = ceil_div(found.depth if side.is_along else own, at_once) * at_once
+    matrix = times(pitch, own if side.is_along else found.depth)
+    steps: Eight = []
+    for d in range(len(found.sizes)):
+        stride = matrix
+        for later, size in enumerate(found.sizes):
+            stride = times(stride, size) if later > d and size > 1 else stride
+        if d == axis:
+            stride = pitch if side.is_along else 1
+        steps.append(stride)
+    return Side(steps, 1 if side.is_along else pitch, matrix, side.is_along, at_once)
+
+
+def copied_words(made: Matrices, at_once: int) -> int:
+    """The words of both factors in order."""
+    return times(times(made.left.matrix + made.right.matrix, made.count), 4) // at_once
+
+
 def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
     """Whether places of the window are outside of the tensor."""
     found = False
@@ -397,17 +460,17 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
 
 
 def neighbours(window: Window, tensor: Tensor, output: Tensor) -> int:
-    """How many neighbouring columns lie side by side in a tensor under a window of one place, which goes over
-    all of its last dimensions, as vectors are read."""
+    """How many neighbouring columns lie side by side in a tensor of which each element meets one place of the
+    window, which goes over all of its last dimensions, as vectors are read."""
     run = 1
-    is_whole = element_count(window.sizes) == 1
+    is_whole = True
     behind = len(tensor.sizes) - len(window.sizes)
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         size = tensor.sizes[behind + d]
-        is_whole = is_whole and window.right_first[d] == 0 and window.right_steps[d] == 1
-        is_whole = is_whole and window.right_divisors[d] == 1
-        is_whole = is_whole and output.sizes[window.axes[d]] == size
+        is_whole = is_whole and is_pointwise(window, d)
+        is_whole = is_whole and window.right_steps[d] - window.right_first[d] == 1
+        is_whole = is_whole and output.sizes[window.axes[d]] == size * window.right_divisors[d]
         is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
         run *= size
     vector = gcd(4, run) if is_whole else 1
@@ -476,31 +539,41 @@ def strided_words(
     return words
 
 
-def tile_for(found: Matrices) -> Tile:
-    """The tile that suits the matrices: as large as leaves enough of them."""
+def is_small(rows: int, columns: int, depth: int, count: int) -> bool:
+    """Whether matrices have so few products that a GPU waits for each group, not for all of them."""
+    tiles = times(ceil_div(rows, 32) * ceil_div(columns, 32), count)
+    return rows > TILE_FEW_ROWS and depth <= TILE_SHALLOW and tiles < TILE_SMALL
+
+
+def tile_for(found: Matrices, is_phased: bool) -> Tile:
+    """The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than
+    small tiles."""
     if found.rows <= TILE_FEW_ROWS:
         return Tile(16, 128, 4, 4)
     if found.column_axis == NONE:  # what is gathered is worth more of it, and few tiles come in parts
         tiles = times(ceil_div(found.rows, 64) * ceil_div(found.columns, 128), found.count)
         is_tail = tiles > TILE_RESIDENT and tiles < TILE_ROUNDS  # a few would come last, alone
-        is_small = tiles <= TILE_FEW or is_tail
-        return Tile(32 if is_small else 64, 128, 4 if is_small else 8, 8)
+        is_few = tiles <= (TILE_FEW_PHASES if is_phased else TILE_FEW) or is_tail
+        return Tile(32 if is_few else 64, 128, 4 if is_few else 8, 8)
+    if is_small(found.rows, found.columns, found.depth, found.count):
+        return Tile(32, 32, 4, 4)
     if times(ceil_div(found.rows, 128) * ceil_div(found.columns, 128), found.count) >= TILE_MANY:
         return Tile(128, 128, 8, 8)
     return Tile(64, 64, 8, 4)
 
 
-def share_of(found: Matrices) -> Share:
+def share_of(found: Matrices, is_phased: bool) -> Share:
     """How groups share the work. Sums are worked out in parts where there are few tiles."""
-    tile = tile_for(found)
+    tile = tile_for(found, is_phased)
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     wanted = 1
     if found.column_axis == NONE:
         wanted = TILE_ROUNDS // groups  # these are long, and one too many waits for all others
-    elif 2 * groups < TILE_GROUPS:
+    elif 2 * groups < TILE_GROUPS and tile.columns > 32:
         wanted = ceil_div(TILE_GROUPS, groups)
-    parts = max(min(wanted, found.depth // TILE_PART), 1)
+    least = TILE_GATHERED_PART if found.column_axis == NONE else TILE_PART
+    parts = max(min(wanted, found.depth // least), 1)
     products = max(ceil_div(ceil_div(found.depth, parts), found.tile_depth), 1) * found.tile_depth
     parts = max(ceil_div(found.depth, products), 1)
     return Share(tile, Split(down, across, parts, products))
@@ -520,21 +593,29 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     out in parts. The passes of the definition where those are as good."""
     window = told.factors.window
     is_windowed = told.factors.applies and len(window.sizes) > 0
-    is_whole = is_windowed and not is_of_bytes(told, shader) and not is_divided(window)
-    if is_whole and found.rows < TILE_DIRECT_ROWS:
+    is_few = is_windowed and not is_of_bytes(told, shader) and found.rows < TILE_DIRECT_ROWS
+    if is_few and (not is_divided(window) or in_blocks(told, shader)):
         plan_sliding(out, told, shader)
         return
     if is_of_bytes(told, shader) or not found.is_worth:
         plan_definition(out, told, shader)
         return
-    share = share_of(found)
+    share = share_of(found, is_divided(window))
     split = share.split
     output = told.tensors[shader.contracted.output]
     whole = times(times(found.rows, found.columns), found.count)
     part_words = ceil_div(whole * split.parts, 4) * 4 if split.parts > 1 else 0
     is_ordered = is_put_in_order(told, shader, found)
-    left_words = times(times(found.depth, row_pitch(found)), found.count) if is_ordered else 0
-    words = max(part_words + left_words, times(whole, split.parts))
+    left, right = told.tensors[shader.contracted.left], told.tensors[shader.contracted.right]
+    is_copied = found.column_axis != NONE and left.bits == 32 and right.bits == 32
+    is_copied = is_copied and pays_to_copy(found, min(found.left.vector, found.right.vector) <= 2)
+    factors = found
+    if is_copied:
+        factors = copied(found, 4)
+    ordered_words = copied_words(factors, 4) if is_copied else 0
+    if is_ordered:
+        ordered_words = times(times(found.depth, row_pitch(found)), found.count)
+    words = max(part_words + ordered_words, times(whole, split.parts))
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     out.begin()
@@ -544,17 +625,16 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
     define_matrices(out, told, shader, found)
     define_shares(out, found, share)
-    out.write(out.scratch(max(4 * (part_words + left_words), 16)))
+    out.write(out.scratch(max(4 * (part_words + ordered_words), 16)))
     out.share()
 
     number = shader.contracted.number
     first = first_of(window, told.tensors[shader.contracted.left]) if is_windowed else 0
     places = window_words(out, told, shader)
-    factors = found
+    if is_ordered or is_copied:
+        items = ordered_words // 4
+        dispatch_contraction(out, told, shader, found, first, share, places, known, number + ORDERING, items)
     if is_ordered:
-        dispatch_contraction(
-            out, told, shader, found, first, share, places, known, number + ORDERING, left_words
-        )
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)
         factors = with_left(found, Side(steps, pitch, times(found.depth, pitch), False, 4))
@@ -583,7 +663,6 @@ def define_matrices(out: Planning, told: Definition, shader: DefinitionShader, f
 def define_shares(out: Planning, found: Matrices, share: Share) -> None:
     """The macros of tiles."""
     tile = share.tile
-    out.define("RIGHT_VECTOR", found.right.vector)
     out.define("RIGHT_ALONG", int(found.right.is_along))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
@@ -616,7 +695,11 @@ def dispatch_contraction(
     output = told.tensors[contracted.output]
     is_tiled_pass = number == contracted.number
     is_windowed = found.column_axis == NONE
-    is_ordered = is_windowed and not found.left.is_along  # else a window has products side by side
+    is_first = number == contracted.number + ORDERING
+    # Under a window products are side by side unless they are in order; otherwise only matrices in order are.
+    is_ordered = found.left.matrix > 0
+    if is_windowed:
+        is_ordered = not found.left.is_along
     in_group = threads_of(share.tile) if is_tiled_pass else SINGLE_THREADS
     stores_all = is_tiled_pass and split.parts == 1
     groups = grid(out, threads, in_group, 1)
@@ -624,8 +707,9 @@ def dispatch_contraction(
     out.define("NUM_THREADS", in_group)
     out.define("LEFT_VECTOR", found.left.vector if is_tiled_pass else 1)
     out.define("LEFT_ALONG", int(found.left.is_along))
-    if is_tiled_pass and is_windowed:
-        out.define("ORDERED", int(is_ordered))
+    out.define("RIGHT_VECTOR", 1 if is_first else found.right.vector)
+    if is_tiled_pass or (is_first and not is_windowed):
+        out.define("ORDERED", int(is_ordered or is_first))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
     if number == contracted.number + 1:
         out.define("PART_VECTOR", 1)

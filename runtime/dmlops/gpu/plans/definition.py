@@ -114,13 +114,23 @@ class RowsPass(NamedTuple):
 
 
 class SeparablePass(NamedTuple):
-    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`.
-    Tensor and output are tensors by number."""
+    """Pass `number` of the shader works out an output from taps along each axis, a sum of them if `is_sum`,
+    but for some of their boxes if it `leaves_out` any. Tensor and output are tensors by number."""
 
     number: int
     tensor: int
     output: int
     is_sum: bool
+    leaves_out: bool
+
+
+class NearbyPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, works out an output from sums of the only intermediate tensor
+    around each element, in boxes on all dimensions but the first `head`. `output` is a tensor by number."""
+
+    number: int
+    output: int
+    head: int
 
 
 class DefinitionShader(NamedTuple):
@@ -139,6 +149,7 @@ class DefinitionShader(NamedTuple):
     rows: RowsPass
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
+    nearby: NearbyPass
 
 
 class Listed(NamedTuple):
@@ -231,7 +242,8 @@ class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
     are computed in double precision. `reduced`: for each dimension of rows 1 if they run along it, else 0; it
-    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0."""
+    is empty where they have no statistics. `sums`: for each pass of sums 1 if it applies, else 0.
+    `covering`: the sizes of the box around an element whose entries are added up."""
 
     is_double: bool
     tensors: Tensors
@@ -247,6 +259,7 @@ class Definition(NamedTuple):
     reduced: Sizes
     sums: Sizes
     separable: Separable
+    covering: Sizes
 
 
 class DefinitionParams(NamedTuple):
@@ -384,19 +397,24 @@ def stand_in_of(told: Definition) -> Buffer:
 
 def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
     """The place of each intermediate tensor. What no output needs has none; its sizes may make no sense."""
-    return space_without(told, shader, wanted, no_sources())
+    return space_without(told, shader, wanted, no_sources(), 0)
 
 
-def space_without(told: Definition, shader: DefinitionShader, wanted: int, sources: Sources) -> Space:
-    """The same without the rows that attention reads elsewhere."""
+def space_without(
+    told: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int
+) -> Space:
+    """The same without the rows that attention reads elsewhere, and with copies in halves behind the tensors
+    that are `copied`, as bits."""
     firsts: Words = []
-    words = 0
+    words = 4 if len(shader.sums) > 0 else 0
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:
             wide = told.is_double if kept.is_real else kept.is_wide
             own = element_count(rows_left(shader, sources, place, told.kept_sizes[place]))
             own = own * (2 if wide else 1)
+            if copied >> place & 1 == 1:
+                own = own + ceil_div(own, 2)
             words += ceil_div(own, 4) * 4  # so that all begin at whole vectors
     return Space(firsts, words)
 
@@ -580,12 +598,17 @@ def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wante
     return halves
 
 
+Tiles = Annotated[list[SumsTile], 32]
+
+
 class Way(NamedTuple):
-    """How outputs come about: the passes, the intermediate tensors that they write, as bits, those that lead
+    """How outputs come about: the passes, each with what its groups have of sums, the intermediate tensors
+    that they write, as bits, those that lead
     to outputs by any passes (`led`), those kept as halves, and how attention, if it takes part (`attends`),
     goes about its keys, and what it reads and writes of the description."""
 
     passes: Passes
+    tiles: Tiles
     wanted: int
     led: int
     halves: int
@@ -629,7 +652,8 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
             every = passes_with(shader, sources)
             wanted = leading(every, there)
     passes = with_sums(told, shader, every, wanted)
-    return Way(passes, wanted, led, halves, attends, parts, views, sources)
+    tiles: Tiles = [shared_tile(out, told, shader, one) for one in passes]
+    return Way(passes, tiles, wanted, led, halves, attends, parts, views, sources)
 
 
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
@@ -641,7 +665,10 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     way = way_to(out, told, shader)
     if len(way.passes) == 0:
         return
-    space = space_without(told, shader, way.wanted, way.sources)
+    copied = 0
+    for tile in way.tiles:
+        copied = copied | tile.copied
+    space = space_without(told, shader, way.wanted, way.sources, copied)
     words = space.words
     if way.attends:
         words += words_of(way.parts, told.kept_sizes[shader.attention.target])
@@ -678,18 +705,22 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
 def dispatch_passes(
     out: Planning, told: Definition, shader: DefinitionShader, way: Way, known: Known
 ) -> None:
-    """A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn."""
-    tiles: Annotated[list[SumsTile], 32] = [shared_tile(out, told, shader, one) for one in way.passes]
+    """A dispatch for each pass, in order; those of a recurrence, side by side, for each step in turn, or
+    where groups can wait for one another, for the first step and for all others."""
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors that have been written since the last wait
     while place < len(way.passes):
         end = place + 1
         steps = 1
+        goes_on = False
         if way.passes[place].is_along:
             steps = told.kept_sizes[way.passes[place].target][0]
             while end < len(way.passes) and way.passes[end].is_along:
                 end += 1
+            goes_on = way.tiles[place].waits and end == place + 1 and steps > 2
+            if goes_on:
+                steps = 2 if way.tiles[place].threads == way.tiles[place].all_threads else 3
         dispatches += steps * (end - place)
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
@@ -699,7 +730,7 @@ def dispatch_passes(
                 waits = read_in(shader, one, step) & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                dispatch_defined(out, told, shader, way, known, one, tiles[item], step, waits)
+                dispatch_defined(out, told, shader, way, known, one, way.tiles[item], step, waits, goes_on)
         place = end
 
 
@@ -713,8 +744,10 @@ def dispatch_defined(
     tile: SumsTile,
     step: int,
     waits: bool,
+    goes_on: bool,
 ) -> None:
-    """The dispatch of a pass, of a recurrence for one step."""
+    """The dispatch of a pass, of a recurrence for one step. If it `goes_on`, step 1 stands for all that
+    follow the first one, and step 2 for what groups that waited in vain have left of them to a single one."""
     shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(told, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
@@ -734,8 +767,8 @@ def dispatch_defined(
         count = count // 8
         threads = count
     elif tile.threads > 0:
-        define_sums(out, tile)
-        threads, in_group = tile.all_threads, tile.threads
+        define_sums(out, tile, goes_on and step > 0)
+        threads, in_group = tile.threads if goes_on and step == 2 else tile.all_threads, tile.threads
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
     dispatch_box(out, told, known, one, shape, count, step * count, AttentionGroups(threads, in_group), waits)

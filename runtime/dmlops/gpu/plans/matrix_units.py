@@ -12,14 +12,18 @@ from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .contraction import (
+    ORDERING,
     Matrices,
     Side,
     Split,
     axis_steps,
     contraction_params,
+    copied,
+    copied_words,
     first_of,
     is_bordered,
     merged_last,
+    pays_to_copy,
     side_vector,
     stored_at_once,
     window_words,
@@ -27,7 +31,7 @@ from .contraction import (
 )
 from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, Window, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
-from .phases import is_divided
+from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
@@ -41,6 +45,7 @@ from .tuning import (
     UNITS_PART,
     UNITS_REACH,
     UNITS_ROWS,
+    UNITS_SHALLOW,
     UNITS_SHORT,
     UNITS_TALL,
     UNITS_TAPS,
@@ -87,30 +92,38 @@ def halves_of(side: Side, axis: int, lines: int, depth: int) -> Halves:
 
 
 def pixels_of(told: Definition, shader: DefinitionShader) -> Halves:
-    """How the right factor of a convolution is read: eight pixels beside each other where the window has one
-    place that is always inside, else element by element."""
+    """How the right factor of a convolution is read: eight pixels beside each other where elements meet one
+    place of the window, which is always inside, else element by element."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     output = told.tensors[shader.contracted.output]
     behind = len(right.sizes) - len(window.sizes)
-    is_plain = element_count(window.sizes) == 1
-    for d, first in enumerate(window.right_first):
+    is_plain = True
+    for d, divisor in enumerate(window.right_divisors):
         size = output.sizes[window.axes[d]]
-        is_plain = is_plain and first == 0 and (size == 1 or window.right_steps[d] == 1)
-        is_plain = is_plain and size <= right.sizes[behind + d] and window.right_divisors[d] == 1
+        is_next = size == 1 or window.right_steps[d] - window.right_first[d] == 1
+        is_plain = is_plain and is_pointwise(window, d) and is_next
+        is_plain = is_plain and size % divisor == 0 and size // divisor <= right.sizes[behind + d]
     run = 1
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
         if is_plain and right.strides[behind + d] == run:
-            run *= output.sizes[window.axes[d]]
+            run *= output.sizes[window.axes[d]] // window.right_divisors[d]
     whole = 1
-    for d in window.axes:
-        whole *= output.sizes[d]
+    for d, divisor in enumerate(window.right_divisors):
+        whole *= output.sizes[window.axes[d]] // divisor
     vector = gcd(gcd(8, run), right.strides[1])
     if output.sizes[0] > 1:
         vector = gcd(vector, right.strides[0])
     if is_plain and run == whole and vector == 8:
         return Halves(False, 8)
     return Halves(True, 1)
+
+
+def right_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Halves:
+    """How the right factor is read."""
+    if found.column_axis == NONE:
+        return pixels_of(told, shader)
+    return halves_of(found.right, found.column_axis, found.columns, found.depth)
 
 
 def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
@@ -174,12 +187,28 @@ def unit_tile_for(found: Matrices) -> UnitTile:
     if found.rows <= 16:
         return UnitTile(16, 64, 64, 16, 16, 2)
     if found.rows <= TILE_FEW_ROWS:
-        return UnitTile(32, 64, 64, 32, 16, 2)
+        is_wide = tiles_of(found, 32, 128) * UNITS_MOST_PARTS >= 2 * UNITS_GROUPS
+        return UnitTile(32, 128 if is_wide else 64, 64, 32, 16, 2)
+    if found.depth <= UNITS_SHALLOW and tiles_of(found, 32, 32) < UNITS_GROUPS:
+        return UnitTile(32, 32, 64, 16, 16, 1 if found.depth <= 64 else 2)
     if tiles_of(found, 128, 128) < UNITS_GROUPS:
         return UnitTile(64, 128, 64, 32, 32, 2)
     if found.depth <= UNITS_SHORT or tiles_of(found, 128, 256) < UNITS_GROUPS:
         return UnitTile(128, 128, 32, 64, 32, 1)
     return UnitTile(128, 256, 32, 32, 64, 1)
+
+
+def phase_tile_for(found: Matrices) -> UnitTile:
+    """The tile that suits phases: as large as leaves enough of them, since parts of sums cost more here."""
+    if found.rows <= TILE_FEW_ROWS:
+        return UnitTile(32, 64, 32, 32, 16, 1)
+    enough = 2 * UNITS_GROUPS
+    depth = 64 if found.right.vector > 1 else 32  # what is gathered takes more registers
+    if ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= enough:
+        return UnitTile(128, 128, 32, 64, 32, 1)
+    if tiles_of(found, 64, 128) >= enough:
+        return UnitTile(64, 128, depth, 32, 32, 1)
+    return UnitTile(64, 64, 64, 32, 32, 1)
 
 
 def is_tall(found: Matrices) -> bool:
@@ -201,7 +230,7 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
     is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # each group has much to wait for
     enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
     parts = 1
-    if row.taps == 1 and found.columns % 4 == 0 and groups < enough:
+    if row.taps == 1 and found.columns % 4 == 0 and groups < enough and tile.columns > 32:
         # Of tall tiles one too many would wait for all others.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
         parts = max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
@@ -210,7 +239,7 @@ def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
 
 
 def in_order(found: Matrices) -> int:
-    """The vectors of eight halves of the left factor of a convolution, put in order."""
+    """The vectors of eight of the left factor of a convolution, put in order."""
     return times(times(found.rows, found.count), ceil_div(found.depth, 8))
 
 
@@ -237,14 +266,22 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     row = row_of(told, shader, given)
     found = in_rows(given, window, row)
     tile = unit_tile_for(found)
+    if is_divided(window):
+        tile = phase_tile_for(found)
     if row.taps > 1:
         tile = row_tile_for(found, told.factors.depth)
     split = unit_split(found, tile, row)
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
+    right = right_of(told, shader, found)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
+    is_copied = not is_windowed and pays_to_copy(found, min(left.vector, right.vector) == 1)
     whole = times(times(found.rows, found.columns), found.count)
     part_words = whole * split.parts if split.parts > 1 else 0
-    words = part_words + (4 * in_order(found) if is_ordered else 0)
+    factors = found
+    if is_copied:
+        factors = copied(found, 8)
+    copied_items = copied_words(factors, 8) // 4 if is_copied else 0
+    words = part_words + times(4, in_order(found) if is_ordered else copied_items)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     out.begin()
@@ -270,7 +307,15 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
     places = window_words(out, told, shader)
-    factors = found
+    if is_copied:
+        out.define("ORDERED", 1)
+        out.define("LEFT_ALONG", int(left.is_along))
+        out.define("RIGHT_ALONG", int(right.is_along))
+        dispatch_single(
+            out, told, shader, found, first, split, places, known, number + ORDERING, copied_items
+        )
+        left = Halves(left.is_along, 8)
+        right = Halves(right.is_along, 8)
     if is_ordered:
         dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
         first = 2 * part_words
@@ -278,19 +323,16 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         factors = ordered(found, output)
     out.define("PASS", number)
     out.define("MATRIX_UNITS", 1)
+    define_tile(out, tile, left, right)
+    out.define("ORDERED", int(is_ordered or is_copied))
     if is_windowed:
-        define_tile(out, tile, left, pixels_of(told, shader))
-    else:
-        define_tile(out, tile, left, halves_of(found.right, found.column_axis, found.columns, found.depth))
-    if is_windowed:
-        out.define("ORDERED", int(is_ordered))
         out.define("REACH", row.reach)
         out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
     params = contraction_params(told, shader, factors, first, split, places, known, groups)
-    out.dispatch(params, groups, is_ordered)
+    out.dispatch(params, groups, is_ordered or is_copied)
     if split.parts > 1:
         dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
 
@@ -329,7 +371,7 @@ def dispatch_single(
     number: int,
     threads: int,
 ) -> None:
-    """Pass `number`, in which each thread has a word of its own, or some to add up; that one waits for
+    """Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for
     the parts."""
     contracted = shader.contracted
     is_last = number == contracted.number + 1

@@ -31,6 +31,15 @@ def has_phases(window: Window, output: Tensor) -> bool:
     return found
 
 
+def is_pointwise(window: Window, d: int) -> bool:
+    """Whether each element of the output meets one place of the window along a dimension, which lies on the
+    right factor where the element is in its phase."""
+    first = window.right_first[d]
+    last = first + (window.sizes[d] - 1) * (window.right_taps[d] - first)
+    is_single = window.sizes[d] == window.right_divisors[d]
+    return is_single and max(first, last) == 0 and min(first, last) == 1 - window.sizes[d]
+
+
 def period(window: Window, d: int) -> int:
     """How far apart places of the window are that one phase meets."""
     divisor = window.right_divisors[d]

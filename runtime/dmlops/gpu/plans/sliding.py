@@ -2,6 +2,9 @@
 
 A thread works out a block of neighbouring elements, whose windows overlap, and reads once what they share. Of
 a window with too many places for that, or that is alone, some threads share the places.
+
+Where places are quotients, a block begins where all blocks leave the same remainder, so that each of its
+elements meets the same places of the window as in any other block. Only blocks have quotients.
 """
 
 from __future__ import annotations
@@ -23,7 +26,18 @@ from .definition import (
     space_of,
     tell_known,
 )
-from .loops import Words, ceil_div, check_span, element_count, grid, power_below, times
+from .loops import (
+    Dimensions,
+    Loop,
+    Words,
+    ceil_div,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+    power_below,
+    times,
+)
 from .phases import is_divided, row_dimension, upright
 from .planning import Planning
 from .reasons import Reason
@@ -31,9 +45,12 @@ from .told import NO_MEMBER, NONE, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
+    BLOCK_FEW,
+    BLOCK_LAYERS,
     BLOCK_PLACES,
     BLOCK_REACH,
     BLOCK_ROWS,
+    BLOCK_SHARES,
     BLOCK_THREADS,
     SHARING_BUSY,
     SHARING_LANES,
@@ -44,7 +61,7 @@ from .tuning import (
 class Line(NamedTuple):
     """A window along one dimension: its places, the coordinate of the first one for element 0, how far it
     moves from an element to the next, how far its places are apart, where the tensor ends, and how many
-    elements there are."""
+    elements there are. Coordinates of the tensor are those of the window over `divisor`."""
 
     places: int
     first: int
@@ -52,6 +69,7 @@ class Line(NamedTuple):
     tap: int
     limit: int
     elements: int
+    divisor: int
 
 
 class Block(NamedTuple):
@@ -69,18 +87,22 @@ class Block(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """How weights are read, and the channels that belong to each: `steps` are those along the window."""
+    """How weights are read, and the channels that belong to each: `steps` are those along the window, and
+    its divisors."""
 
-    steps: Annotated[list[int], 8]
+    steps: Annotated[list[int], 16]
     words: Words
 
 
 class SlidingParams(NamedTuple):
+    sizes: Annotated[Dimensions, "OUTPUT_RANK"]
+    "of the output"
     planeSteps: Eight
     "of the tensor, from one element of the output to the next; lists fill two vectors"
     window: Annotated[list[int], 64]
     counted: Annotated[list[int], 32]
-    weightsSteps: Annotated[list[int], 8]
+    weightsSteps: Annotated[list[int], 16]
+    "and divisors"
     lists: Lists
     activations: Annotated[list[int], 32]
     elements: Words
@@ -91,9 +113,8 @@ class SlidingParams(NamedTuple):
     "of a window: all that differ in more than its last two dimensions"
     planes: int
     "of the output: likewise"
-    blocksDown: int
-    "of a plane"
-    blocksAcross: int
+    blocks: Annotated[Dimensions, "2"]
+    "of a plane, down and across"
     groupColumns: int
     "thread groups along x"
     weights: Words
@@ -113,16 +134,21 @@ def sliding_of(told: Definition, shader: DefinitionShader) -> Sliding:
     return Sliding(factors.right, window.sizes, window.axes, frame, told.sliding.counted)
 
 
-def line_of(sliding: Sliding, output: Tensor, from_end: int) -> Line:
+def line_of(told: Definition, sliding: Sliding, output: Tensor, from_end: int) -> Line:
     """The window along one of its dimensions, counted from the last; of one place beyond the first."""
     d = len(sliding.sizes) - 1 - from_end
     if d < 0:
-        return Line(1, 0, 1, 1, 1, 1)
-    frame = sliding.window
+        return Line(1, 0, 1, 1, 1, 1, 1)
+    frame, divisors = sliding.window, told.factors.window.right_divisors
     first = frame.first[d]
-    elements = output.sizes[sliding.axes[d]]
     return Line(
-        sliding.sizes[d], first, frame.steps[d] - first, frame.taps[d] - first, frame.limits[d], elements
+        sliding.sizes[d],
+        first,
+        frame.steps[d] - first,
+        frame.taps[d] - first,
+        frame.limits[d],
+        output.sizes[sliding.axes[d]],
+        divisors[d] if len(divisors) > 0 else 1,
     )
 
 
@@ -130,7 +156,7 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
     """Whether the shader has such a way for the description."""
     sliding = sliding_of(told, shader)
     output = told.tensors[shader.sliding.output]
-    is_straight = len(sliding.sizes) > 0 and not told.is_double and not is_divided(told.factors.window)
+    is_straight = len(sliding.sizes) > 0 and not told.is_double
     for d, axis in enumerate(sliding.axes):
         is_straight = is_straight and axis == len(output.sizes) - len(sliding.sizes) + d
     counted = sliding.counted
@@ -139,9 +165,34 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
     return is_straight
 
 
+def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
+    """Whether threads work out blocks."""
+    sliding = sliding_of(told, shader)
+    tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
+    down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
+    block = block_of(tensor, output, down, across, most_shares(told, layers_of(told, sliding, down, across)))
+    return block.rows > 0 and is_slid(told, shader)
+
+
+def layers_of(told: Definition, sliding: Sliding, down: Line, across: Line) -> int:
+    """How many layers a window has: places that differ in its last two dimensions only, for one channel."""
+    channels = told.factors.depth if len(told.factors.window.sizes) > 0 else 1
+    return times(element_count(sliding.sizes) // (down.places * across.places), channels)
+
+
+def rest(line: Line) -> int:
+    """What the first place of the window for element 0 leaves over."""
+    return line.first % line.divisor
+
+
+def alike(line: Line) -> int:
+    """How far elements are apart that leave the same remainder."""
+    return line.divisor // gcd(line.step, line.divisor)
+
+
 def reach(line: Line, elements: int) -> int:
     """How far the windows of so many neighbours reach together."""
-    return (elements - 1) * line.step + (line.places - 1) * line.tap + 1
+    return ((elements - 1) * line.step + (line.places - 1) * line.tap + rest(line)) // line.divisor + 1
 
 
 def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
@@ -151,20 +202,40 @@ def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
     return is_small and max(reach(down, rows), reach(across, columns)) <= BLOCK_REACH
 
 
-def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line) -> Block:
-    """The block of a thread: as large as leaves enough of them."""
-    rows = power_below(down.elements, BLOCK_ROWS if down.step == 1 else max(BLOCK_ROWS // 2, 1))
-    columns = power_below(2 * across.elements - 1, BLOCK_COLUMNS)
-    whole = element_count(output.sizes)
-    while rows > 1 and (whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns)):
+def block_of(tensor: Tensor, output: Tensor, down: Line, across: Line, shares: int) -> Block:
+    """The block of a thread: as large as leaves enough of them, if up to so many share each."""
+    least_rows, least_columns = alike(down), alike(across)
+    most_rows = BLOCK_ROWS if down.step == 1 else BLOCK_ROWS // 2
+    rows = power_below(ceil_div(down.elements, least_rows), most_rows // least_rows) * least_rows
+    most_columns = ceil_div(2 * across.elements - 1, least_columns)
+    columns = power_below(most_columns, BLOCK_COLUMNS // least_columns) * least_columns
+    whole = times(element_count(output.sizes), shares)
+    while rows > least_rows and (
+        whole < rows * columns * BLOCK_BUSY or not is_unrolled(down, across, rows, columns)
+    ):
         rows = rows // 2
-    while columns > 1 and not is_unrolled(down, across, rows, columns):
+    while columns > least_columns and (
+        whole < columns * BLOCK_FEW or not is_unrolled(down, across, rows, columns)
+    ):
         columns = columns // 2
     if down.elements * across.elements == 1 or not is_unrolled(down, across, rows, columns):
         return Block(0, 1, 1, 1, 0)
-    vector = gcd(whole_vectors(tensor), gcd(across.limit, columns * across.step))
+    vector = gcd(whole_vectors(tensor), gcd(across.limit, columns * across.step // across.divisor))
     stored = gcd(whole_vectors(output), gcd(across.elements, columns))
-    return Block(rows, columns, vector, stored, across.first % vector)
+    return Block(rows, columns, vector, stored, (across.first - rest(across)) // across.divisor % vector)
+
+
+def most_shares(told: Definition, layers: int) -> int:
+    """How many threads may share the layers of a block: those of a sum."""
+    return power_below(layers // BLOCK_LAYERS, BLOCK_SHARES) if told.factors.applies else 1
+
+
+def shares_of(blocks: int, most: int) -> int:
+    """How many threads share a block: more where there are few blocks."""
+    shares = 1
+    while shares < most and times(blocks, shares) < BLOCK_BUSY:
+        shares = 2 * shares
+    return shares
 
 
 def whole_vectors(tensor: Tensor) -> int:
@@ -192,7 +263,7 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
     window = upright(told.factors.window)
     weights, tensor = told.tensors[shader.sliding.weights], told.tensors[shader.sliding.tensor]
     output = told.tensors[shader.sliding.output]
-    steps: Annotated[list[int], 8] = []
+    steps: Eight = []
     first = 0
     for d, place in enumerate(window.left_first):
         stride = weights.strides[len(weights.strides) - len(window.sizes) + d]
@@ -205,7 +276,10 @@ def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
     words.append(weights.strides[counts_rows])
     words.append(weights.strides[1 - counts_rows])
     words.append(weights.sizes[0] // groups * weights.strides[0])
-    return Weights(padded(steps), words)
+    constants: Annotated[list[int], 16] = []
+    constants.extend(padded(steps))
+    constants.extend(padded(window.right_divisors))
+    return Weights(constants, words)
 
 
 def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
@@ -254,6 +328,10 @@ def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
     out.define("STEP_X", across.step)
     out.define("TAP_Y", down.tap)
     out.define("TAP_X", across.tap)
+    out.define("DIVISOR_Y", down.divisor)
+    out.define("DIVISOR_X", across.divisor)
+    out.define("REST_Y", rest(down))
+    out.define("REST_X", rest(across))
     out.define("LEAD", block.lead)
 
 
@@ -261,8 +339,10 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     """One dispatch; the passes of the definition where windows do not fit."""
     sliding = sliding_of(told, shader)
     tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
-    down, across = line_of(sliding, output, 1), line_of(sliding, output, 0)
-    block = block_of(tensor, output, down, across)
+    down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
+    layers = layers_of(told, sliding, down, across)
+    most = most_shares(told, layers)
+    block = block_of(tensor, output, down, across, most)
     is_all = True  # only blocks give all that there may be
     for other, one in enumerate(told.tensors):
         is_all = is_all and not (one.is_output and one.is_present and other != shader.sliding.output)
@@ -282,9 +362,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     out.share()
 
     weights = weights_of(told, shader)
-    places = element_count(sliding.sizes)
-    layers = places // (down.places * across.places)
-    lanes = lanes_of(places, whole)
+    lanes = lanes_of(element_count(sliding.sizes), whole)
     blocks_down, blocks_across = (
         ceil_div(down.elements, max(block.rows, 1)),
         ceil_div(across.elements, block.columns),
@@ -292,26 +370,32 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     planes = whole // (down.elements * across.elements)
     is_block = block.rows > 0
     in_group = BLOCK_THREADS if is_block else SHARING_THREADS
-    threads = times(planes * blocks_down, blocks_across) if is_block else times(whole, lanes)
+    blocks = times(planes * blocks_down, blocks_across)
+    shares = shares_of(blocks, most)
+    threads = times(blocks, shares) if is_block else times(whole, lanes)
     groups = grid(out, threads, in_group, 1)
     out.define("PASS", shader.sliding.number)
     out.define("NUM_THREADS", in_group)
+    out.define("OUTPUT_RANK", len(output.sizes))
     out.define("WINDOW_RANK", len(sliding.sizes))
     out.define("WINDOW_AXIS", sliding.axes[0])
     if shader.sliding.weights != NONE:
         out.define("ROW_AXIS", told.factors.left[row_dimension(told.factors, output)])
-        layers = times(layers, told.factors.depth)
+        out.define("DIVIDED", int(is_divided(told.factors.window)))
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
     out.define("IN_BLOCKS", int(is_block))
     if is_block:
         define_block(out, block, down, across)
+        if shader.sliding.weights != NONE:
+            out.define("SHARES", shares)
     else:
         out.define("LANES", lanes)
     counted: Annotated[list[int], 32] = []
     if len(sliding.counted.first) > 0:
         counted = frame_words(out, sliding.counted)
     params = SlidingParams(
+        dimensions([Loop(size, []) for size in output.sizes]),
         plane_steps(sliding, tensor, output),
         window_constants(out, sliding, tensor),
         counted,
@@ -322,8 +406,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         whole,
         layers,
         planes,
-        blocks_down,
-        blocks_across,
+        dimensions([Loop(blocks_down, []), Loop(blocks_across, [])]),
         groups.columns,
         weights.words,
         known.scalars,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+from .capabilities import Capability
 from .loops import ceil_div, element_count, times
 from .planning import Planning
 from .sums_units import (
@@ -16,6 +17,7 @@ from .sums_units import (
     SumsUnits,
     groups_of,
     no_units,
+    rows_of_each,
     suits_sums_units,
     sums_units_for,
 )
@@ -27,6 +29,7 @@ from .tuning import (
     SUMS_LEAST_PRODUCTS,
     SUMS_MANY_THREADS,
     SUMS_OWN,
+    SUMS_RESIDENT,
     SUMS_ROWS,
     SUMS_TILE,
 )
@@ -38,7 +41,8 @@ class SumsPass(NamedTuple):
     and `kept` for the tensors of the description and the intermediate ones that products are made of, of
     which `weights`, by number, is one. There are `sums` for each element, with so many `factors` besides
     weights; `has_units`: matrix units can multiply them. `rows` and `columns` have a bit for each dimension
-    of what is written."""
+    of what is written. `can_wait`: groups can go from step to step of a recurrence, if they wait for one
+    another."""
 
     number: int
     writes: int
@@ -52,12 +56,14 @@ class SumsPass(NamedTuple):
     has_units: bool
     rows: int
     columns: int
+    can_wait: bool
 
 
 class SumsTile(NamedTuple):
     """What a group works out, what of this a thread does, the neighbouring weights that it reads at once, and
     how often ahead; threads in a group, and in all. By matrix units it has none but rows, columns and threads
-    of these, and `units`."""
+    of these, and `units`, and tensors that are `copied` in halves, as bits. `waits`: its groups go from step
+    to step."""
 
     rows: int
     columns: int
@@ -68,11 +74,13 @@ class SumsTile(NamedTuple):
     threads: int
     all_threads: int
     units: SumsUnits
+    copied: int
+    waits: bool
 
 
 def no_sums() -> SumsTile:
     """What any other pass has."""
-    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units())
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False)
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Annotated[list[int], 8]:
@@ -116,17 +124,22 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> S
     """What suits the sizes of what is written at once, by matrix units or else ordinary arithmetic."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
+    can_wait = one.can_wait and out.has(Capability.WAITING_GROUPS)
     if not one.has_units or not suits_sums_units(out, tensors, one.tensors, columns):
-        return ordinary_tile(one, tensors[one.weights], rows, columns, others)
+        return ordinary_tile(one, tensors[one.weights], rows, columns, others, can_wait)
     units = sums_units_for(rows, columns, others, one.sums)
-    in_group = units.rows // one.sums
+    in_group = rows_of_each(units.rows, one.sums)
     groups = groups_of(rows, columns, others, in_group, units.columns)
     threads = times(groups, SUMS_UNITS_THREADS)
-    return SumsTile(in_group, units.columns, 0, 0, 0, 0, SUMS_UNITS_THREADS, threads, units)
+    waits = can_wait and threads <= SUMS_RESIDENT
+    copied = one.writes & one.kept
+    return SumsTile(in_group, units.columns, 0, 0, 0, 0, SUMS_UNITS_THREADS, threads, units, copied, waits)
 
 
-def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
-    """All columns up to 32, and as many rows as leave enough groups."""
+def ordinary_tile(
+    one: SumsPass, weights: Tensor, rows: int, columns: int, others: int, can_wait: bool
+) -> SumsTile:
+    """All columns up to 32, and as many rows as leave enough groups, or so few that these can wait."""
     depth, vector = weights.sizes[-1], weights_vector(weights)
     thread_columns = 1
     while thread_columns < min(columns, 8):
@@ -136,10 +149,11 @@ def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, other
         in_group *= 2
     threads = SUMS_MANY_THREADS if thread_columns == 8 else SUMS_FEW_THREADS
     across = times(ceil_div(columns, in_group), others)
+    least = SUMS_RESIDENT // threads if can_wait else SUMS_GROUPS
     thread_rows = 1
     while (
         2 * thread_rows * one.sums * thread_columns <= SUMS_OWN
-        and times(ceil_div(rows, 2 * thread_rows * SUMS_ROWS), across) >= SUMS_GROUPS
+        and times(ceil_div(rows, 2 * thread_rows * SUMS_ROWS), across) >= least
     ):
         thread_rows *= 2
     lanes = threads * thread_columns // (SUMS_ROWS * in_group)
@@ -151,7 +165,7 @@ def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, other
         and 2 * fetches * vector * lanes * padded * one.factors <= SUMS_TILE
     ):
         fetches *= 2
-    groups = times(ceil_div(rows, SUMS_ROWS * thread_rows), across)
+    all_threads = times(times(ceil_div(rows, SUMS_ROWS * thread_rows), across), threads)
     return SumsTile(
         SUMS_ROWS * thread_rows,
         in_group,
@@ -160,13 +174,16 @@ def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, other
         vector,
         fetches,
         threads,
-        times(groups, threads),
+        all_threads,
         no_units(),
+        0,
+        can_wait and all_threads <= SUMS_RESIDENT,
     )
 
 
-def define_sums(out: Planning, tile: SumsTile) -> None:
-    """The macros of a pass of sums."""
+def define_sums(out: Planning, tile: SumsTile, waits: bool) -> None:
+    """The macros of a pass of sums, whose groups go from step to step if one `waits`."""
+    out.define("WAITING", int(waits))
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
     units = tile.units

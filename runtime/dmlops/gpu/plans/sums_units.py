@@ -57,14 +57,19 @@ def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns
     return times(times(ceil_div(rows, tile_rows), ceil_div(columns, tile_columns)), others)
 
 
+def rows_of_each(tile_rows: int, sums: int) -> int:
+    """How many of a tile's rows are of one sum: neighbours are kept as halves in whole words."""
+    return tile_rows // sums // 4 * 4
+
+
 def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits:
     """Matrices as large as leave enough groups."""
-    if groups_of(rows, columns, others, 128 // sums, 128) >= UNITS_GROUPS:
+    if groups_of(rows, columns, others, rows_of_each(128, sums), 128) >= UNITS_GROUPS:
         return SumsUnits(128, 128, 32, 32, 64, 1)
-    if groups_of(rows, columns, others, 64 // sums, 64) >= UNITS_GROUPS:
+    if groups_of(rows, columns, others, rows_of_each(64, sums), 64) >= UNITS_GROUPS:
         return SumsUnits(64, 64, 64, 32, 32, 2)
-    if columns > 16 and groups_of(rows, columns, others, 32 // sums, 32) >= UNITS_GROUPS * 3 // 4:
+    if columns > 16 and groups_of(rows, columns, others, rows_of_each(32, sums), 32) >= UNITS_GROUPS * 3 // 4:
         return SumsUnits(32, 32, 128, 16, 32, 4)
-    if columns > 16 and groups_of(rows, columns, others, 16 // sums, 32) >= UNITS_GROUPS // 2:
+    if columns > 16 and groups_of(rows, columns, others, rows_of_each(16, sums), 32) >= UNITS_GROUPS // 2:
         return SumsUnits(16, 32, 256, 16, 32, 2)
     return SumsUnits(16, 16, 256, 16, 16, 2)

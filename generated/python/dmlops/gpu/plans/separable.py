@@ -35,10 +35,24 @@ from .loops import (
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Tensor
-from .tuning import SEPARABLE_GROUPS, SEPARABLE_MANY, SEPARABLE_TABLE, SEPARABLE_THREADS
+from .tuning import (
+    SEPARABLE_COLUMNS,
+    SEPARABLE_FEW,
+    SEPARABLE_GROUPS,
+    SEPARABLE_MANY,
+    SEPARABLE_ROWS,
+    SEPARABLE_SMALLER,
+    SEPARABLE_SPAN,
+    SEPARABLE_TABLE,
+    SEPARABLE_THREADS,
+)
 
 COLUMNS = 4
-"""Neighbouring elements of a thread, as many as shaders have."""
+"""Neighbouring elements of a thread, where there are many."""
+AHEAD = 4
+"""Taps along an axis that a thread has under way where that is all it has."""
+MOST_TAPS = 64
+"""Taps along an axis for which there may be room in tables."""
 
 
 class SeparableParams(NamedTuple):
@@ -49,9 +63,8 @@ class SeparableParams(NamedTuple):
     activations: Annotated[list[int], 32]
     elements: Words
     "of two words each, which must not lie in two vectors"
-    tilesAcross: int
-    "of a plane"
-    tilesDown: int
+    tiles: Annotated[Dimensions, "2"]
+    "of a plane, down and across"
     planeCount: int
     groupColumns: int
     "thread groups along x"
@@ -59,16 +72,21 @@ class SeparableParams(NamedTuple):
 
 
 class SeparableTile(NamedTuple):
-    """What a group of so many threads works out: threads side by side, of `COLUMNS` elements each, rows, and
+    """What a group of so many threads works out: threads side by side, of so many columns each, rows, and
     planes, of which a thread has `at_once` under way; and the taps along an axis for which there is room in
-    tables."""
+    tables. `rows_ahead` and `taps_ahead` are those that a thread has under way. Where there is a `span`, a
+    group adds up rows of so many columns of the tensor first."""
 
     threads: int
     across: int
+    columns: int
     rows: int
     planes: int
     at_once: int
     taps: int
+    rows_ahead: int
+    taps_ahead: int
+    span: int
 
 
 class Extent(NamedTuple):
@@ -92,7 +110,7 @@ def usual_taps(tensor: Tensor, output: Tensor) -> int:
     ratio = 1
     for size, of in zip(tensor.sizes, output.sizes, strict=True):
         ratio = max(ratio, ceil_div(size, of))
-    return power_above(2 * ratio + 2, 64)
+    return min(2 * ratio + 2, MOST_TAPS)
 
 
 def threads_across(vectors: int) -> int:
@@ -114,9 +132,42 @@ def extent_of(output: Tensor) -> Extent:
     return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
 
 
+def taps_kept(one: SeparablePass, entries: int, taps: int) -> int:
+    """The taps along an axis for which there is room, in tables of so many entries."""
+    while taps > 1 and entries * ((2 if one.leaves_out else 1) * taps + 3) > SEPARABLE_TABLE:
+        taps = taps // 2
+    return taps
+
+
+def few_tile(extent: Extent, taps: int) -> SeparableTile:
+    """A tile of few elements: one for each thread, with many taps under way."""
+    across = power_above(extent.columns, 32)
+    rows = power_above(extent.rows, SEPARABLE_THREADS // across)
+    ahead = min(taps, AHEAD)
+    return SeparableTile(across * rows, across, 1, rows, 1, 1, taps, ahead, ahead, 0)
+
+
+def spanning_tile(extent: Extent, tensor: Tensor, taps: int) -> SeparableTile:
+    """A tile of an output with fewer columns than the tensor has: rows are read side by side, and added up
+    before columns are."""
+    columns = min(SEPARABLE_COLUMNS, max(SEPARABLE_SPAN * extent.columns // tensor.sizes[-1], 1))
+    columns = ceil_div(extent.columns, ceil_div(extent.columns, columns))
+    span = 4 * ceil_div(ceil_div(columns * tensor.sizes[-1], extent.columns) + taps, 4)
+    rows = min(extent.rows, SEPARABLE_ROWS)
+    return SeparableTile(SEPARABLE_THREADS, columns, 1, rows, 1, 1, taps, AHEAD, 1, span)
+
+
 def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
     """A tile that suits the sizes of the output: as many planes and rows as leave enough groups."""
     extent = extent_of(output)
+    taps = usual_taps(tensor, output) if one.is_sum else 1
+    if element_count(output.sizes) <= SEPARABLE_FEW and output.bits >= 16:
+        return few_tile(extent, taps)
+    is_smaller = tensor.sizes[-1] >= SEPARABLE_SMALLER * extent.columns
+    entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(output.sizes)
+    is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # with as much room for sums
+    if one.is_sum and output.is_float and is_smaller:
+        return spanning_tile(extent, tensor, taps)
     across = threads_across(ceil_div(extent.columns, COLUMNS))
     rows = power_above(extent.rows, SEPARABLE_THREADS // across)
     threads = across * rows
@@ -134,11 +185,8 @@ def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> Separa
     layers = times(tiles_across, ceil_div(extent.planes, planes))
     while rows < min(extent.rows, 64) and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
         rows = 2 * rows
-    taps = usual_taps(tensor, output) if one.is_sum else 1
-    entries = COLUMNS * across + rows + max(len(output.sizes) - 2, 0) * planes
-    while taps > 1 and entries * (taps + 2) > SEPARABLE_TABLE:
-        taps = taps // 2
-    return SeparableTile(threads, across, rows, planes, at_once, taps)
+    taps = taps_kept(one, COLUMNS * across + rows + max(len(output.sizes) - 2, 0) * planes, taps)
+    return SeparableTile(threads, across, COLUMNS, rows, planes, at_once, taps, 1, 1, 0)
 
 
 def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
@@ -171,7 +219,7 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
         out.write(out.scratch(8))
 
     extent, tile = extent_of(output), separable_tile(one, tensor, output)
-    across = ceil_div(extent.columns, COLUMNS * tile.across)
+    across = ceil_div(extent.columns, tile.columns * tile.across)
     down = ceil_div(extent.rows, tile.rows)
     groups = times(times(across, down), ceil_div(extent.planes, tile.planes))
     grid_ = grid(out, times(groups, tile.threads), tile.threads, 1)
@@ -179,25 +227,28 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("NUM_THREADS", tile.threads)
     out.define("RANK", len(output.sizes))
     out.define("ACROSS", tile.across)
+    out.define("COLUMNS", tile.columns)
     out.define("TILE_ROWS", tile.rows)
     out.define("GROUP_PLANES", tile.planes)
     out.define("PLANES", tile.at_once)
     out.define("TAPS", tile.taps)
+    out.define("ROWS_AHEAD", tile.rows_ahead)
+    out.define("TAPS_AHEAD", tile.taps_ahead)
+    out.define("SPAN", tile.span)
     # Where sums of neighbours read apart, those of a thread lie apart instead, and threads read side by side.
-    is_apart = one.is_sum and output.bits >= 16 and tensor.sizes[-1] > output.sizes[-1]
+    is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[-1] > extent.columns
     others: Words = []
     for size, stride in zip(output.sizes[:-1], output.strides[:-1], strict=True):
         others.append(stride if size > 1 else 0)
     vector = vector_width(output.bits, extent.columns, output.strides[-1], others)
     out.define("COLUMN_STEP", tile.across if is_apart else 1)
-    out.define("OUTPUT_VECTOR", 1 if is_apart else vector)
+    out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else vector)
     params = SeparableParams(
         dimensions([Loop(size, []) for size in output.sizes]),
         known.lists,
         known.activations,
         told.elements,
-        across,
-        down,
+        dimensions([Loop(down, []), Loop(across, [])]),
         extent.planes,
         grid_.columns,
         known.scalars,

@@ -141,8 +141,9 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: T
     out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
     out.define("RIGHT_ALONG", int(matrices.right.is_along))
+    # Halves of many columns have much arithmetic to wait for; elsewhere registers are worth more.
+    out.define("READS_AHEAD", int(vector == 8 and not matrices.right.is_along))
     out.define("VECTORS", THIN_VECTORS)
-    out.define("WHOLE_STEPS", int(matrices.depth % share.step == 0))
     out.define("LANES", share.lanes)
     out.define("WIDTH", share.width)
     out.define("TILE_ROWS", matrices.rows)

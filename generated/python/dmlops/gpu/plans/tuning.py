@@ -81,6 +81,8 @@ SUMS_AHEAD = 32  # not measured
 SUMS_TILE = 5120  # not measured
 "words of factors in group memory, at most"
 
+SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 processors have 256 each
+"threads of groups that can wait for one another: all of them run at once, whatever registers they take"
 SUMS_UNITS_COLUMNS = 5  # not measured
 "columns for which matrix units are faster, which have 16 of them"
 
@@ -88,41 +90,57 @@ TILE_PRODUCTS = 4096  # not measured
 "products of all sums of a matrix; with fewer, the definition itself is as good"
 TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast
 "products for which it pays to put the left factor of a window in order"
-TILE_DEPTH = 16  # NVIDIA H200: 8 is slower
+TILE_COPIED = 134217728  # NVIDIA H200: 1.05 times as fast as single elements, 1.2 with halves, with twos 1.3
+"products for which it pays to put factors that have no vectors in order"
+TILE_COPIED_LINES = 256  # not measured
+"rows and columns for which it does, at least: so often each element is read"
+TILE_DEPTH = 16  # NVIDIA H200: 8 at 0.92, 32 at 0.68
 "products of a tile"
 TILE_GATHERED_DEPTH = 8  # NVIDIA H200: 16 is slower
 "the same where each product has another place of the window, which takes registers"
 TILE_WALK = 8  # not measured
 "rows of tiles that are walked together, so that what they read stays in the cache"
-TILE_FEW_ROWS = 32  # not measured
+TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
 "rows for which there are tiles of their own"
-TILE_MANY = 256  # not measured
+TILE_MANY = 256  # NVIDIA H200: 64 at 0.90, 128 at 1.00, 512 at 0.95, 1024 at 0.95
 "tiles of the large kind that keep a GPU busy"
+TILE_SMALL = 128  # not measured
+"tiles of 32 by 32 that leave most of a GPU idle, so that small ones are faster"
+TILE_SHALLOW = 256  # NVIDIA H200: 1.2 to 1.35 times as fast with 64 to 256
+"products of their sums, at most"
+TILE_SHALLOW_DEPTH = 32  # NVIDIA H200: 64 at 0.90
+"products of such a tile"
 TILE_RESIDENT = 396  # NVIDIA H200: its 132 processors have three each
 "tiles of a window that a GPU works on at once"
-TILE_FEW = 32  # not measured
+TILE_FEW = 32  # NVIDIA H200: 16 at 0.88, 64 at 1.01, 128 at 1.01
 "tiles of a window that leave most of a GPU idle even in parts"
-TILE_GROUPS = 512  # not measured
+TILE_FEW_PHASES = 300  # NVIDIA H200: 32 at 0.66 to 0.85 with 128 and 256 tiles
+"the same of phases, whose parts take longer to add up"
+TILE_GROUPS = 512  # NVIDIA H200: 128 at 0.52, 256 at 0.90, 1024 at 0.89
 "groups that keep a GPU busy; with fewer, sums are worked out in parts"
 TILE_ROUNDS = 528  # NVIDIA H200: its 132 processors get four each, and none waits
 "the same with a window"
-TILE_PART = 256  # not measured
+TILE_PART = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 1.00
 "products in a part of a sum, at least"
+TILE_GATHERED_PART = 128  # NVIDIA H200: 256 at 0.89
+"the same with a window"
 TILE_DIRECT_ROWS = 4  # not measured
 "rows of a group of channels; fewer are no tile"
-SINGLE_THREADS = 256  # not measured
+SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, where each adds up a sum in parts, or puts an element in order"
 
-UNITS_GROUPS = 128  # not measured
+UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
 "groups of matrix units that keep a GPU busy"
-UNITS_PART = 64  # not measured
+UNITS_PART = 64  # NVIDIA H200: 32 at 1.00, 128 at 1.00, 256 at 1.00
 "products in a part of a sum, at least"
-UNITS_MOST_PARTS = 8  # not measured
+UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00
 "parts of a sum, at most"
 UNITS_TALL = 32  # not measured
 "tiles of 128 rows of a convolution, at least; with fewer, there are smaller ones"
-UNITS_SHORT = 128  # not measured
+UNITS_SHORT = 128  # NVIDIA H200: 32 at 1.00, 64 at 1.00, 256 at 1.00, 512 at 1.00
 "products of sums that are over before large tiles pay"
+UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
+"products of sums for which tiles of 32 by 32 are faster where they are few"
 UNITS_TAPS = 7  # not measured
 "places of a window along its last dimension that tiles have at once, at most"
 UNITS_REACH = 16  # not measured
@@ -165,7 +183,7 @@ PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
 PARTS_KEYS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.99
 "keys of a part, at most"
 
-BLOCK_ROWS = 4  # not measured
+BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
 "elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"
 BLOCK_COLUMNS = 4  # not measured
 "the same beside each other"
@@ -177,6 +195,12 @@ BLOCK_THREADS = 128  # not measured
 "threads in a group"
 BLOCK_BUSY = 131072  # not measured
 "threads that keep a GPU busy; with fewer, blocks are smaller"
+BLOCK_FEW = 32768  # not measured
+"threads that keep it busy where each has one row; with fewer, blocks have fewer columns"
+BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
+"channels of a block that a thread has to itself, at least"
+BLOCK_SHARES = 8  # NVIDIA H200: 4 at 0.87
+"threads that share the channels of a block, at most: each of a wave has the same ones"
 SHARING_THREADS = 256  # not measured
 "threads in a group where they share windows"
 SHARING_BUSY = 262144  # not measured
@@ -192,6 +216,25 @@ SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
 "groups that leave none of it idle at the end; with more, each has more planes and rows"
 SEPARABLE_TABLE = 7168  # not measured
 "words of tables in group memory, at most"
+SEPARABLE_FEW = 65536  # not measured
+"elements that are few: a thread has one"
+SEPARABLE_SMALLER = 3  # not measured
+"how many times as wide a tensor is as the output where rows are added up before columns"
+SEPARABLE_COLUMNS = 64  # not measured
+"columns of the output that a group has then, at most"
+SEPARABLE_ROWS = 8  # not measured
+"rows of it"
+SEPARABLE_SPAN = 512  # not measured
+"columns of the tensor that it reads, at most, but for those of one more element"
+
+NEARBY_THREADS = 256  # not measured
+"threads in a group, at most, that works out what lies around its elements"
+NEARBY_COLUMNS = 32  # not measured
+"columns of its tile, at most"
+NEARBY_ROWS = 32  # not measured
+"rows of its tile, at most"
+NEARBY_ROOM = 2048  # not measured
+"entries for which it has room"
 
 THIN_LEAST_THREADS = 256  # not measured
 "threads in a group that multiplies few rows, at least"

@@ -1,0 +1,114 @@
+"""Sums of an intermediate tensor in a box around each element, a pass of definitions: gradients of poolings.
+
+A group of threads has a tile of the last two dimensions, and works out the entries that it needs itself.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .definition import (
+    MAX_COUNT,
+    Definition,
+    DefinitionShader,
+    Lists,
+    plan_definition,
+    space_of,
+    tell_known,
+)
+from .loops import Dimensions, Loop, Words, ceil_div, check_span, dimensions, element_count, grid, times
+from .planning import Planning
+from .reasons import Reason
+from .separable import extent_of
+from .told import NO_MEMBER, Sizes, Tensor
+from .tuning import NEARBY_COLUMNS, NEARBY_ROOM, NEARBY_ROWS, NEARBY_THREADS
+
+
+class NearbyParams(NamedTuple):
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the output"
+    lists: Lists
+    "which fill two vectors each"
+    activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not lie in two vectors"
+    tiles: Annotated[Dimensions, "2"]
+    "of a plane, down and across"
+    planeCount: int
+    groupColumns: int
+    "thread groups along x"
+    scalars: Words
+
+
+class NearbyTile(NamedTuple):
+    """The columns and rows of a group, no rows where there is no room for its entries."""
+
+    across: int
+    rows: int
+
+
+def entries_needed(told: Definition, output: Tensor, across: int, rows: int) -> int:
+    """The entries that most tiles need: the box of an element, and what further elements add to it."""
+    count = 1
+    sizes, covering = told.kept_sizes[0], told.covering
+    for d, size in enumerate(covering):
+        from_end = len(covering) - 1 - d
+        others = across - 1 if from_end == 0 else rows - 1 if from_end == 1 else 0
+        of = len(sizes) - 1 - from_end
+        count = times(count, max(size, 1) + ceil_div(others * sizes[of], output.sizes[of]) + 1)
+    return count
+
+
+def nearby_tile(told: Definition, shader: DefinitionShader) -> NearbyTile:
+    """The tile of a group."""
+    output = told.tensors[shader.nearby.output]
+    rank = len(output.sizes)
+    if told.is_double or len(told.covering) < 2 or len(told.covering) + shader.nearby.head != rank:
+        return NearbyTile(0, 0)
+    extent = extent_of(output)
+    across = ceil_div(extent.columns, ceil_div(extent.columns, NEARBY_COLUMNS))
+    rows = ceil_div(extent.rows, ceil_div(extent.rows, NEARBY_ROWS))
+    while rows > 0 and entries_needed(told, output, across, rows) > NEARBY_ROOM:
+        rows = rows // 2
+    return NearbyTile(across, rows)
+
+
+def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """One dispatch; the passes of the definition where groups have no room."""
+    tile = nearby_tile(told, shader)
+    if tile.rows == 0:
+        plan_definition(out, told, shader)
+        return
+    output = told.tensors[shader.nearby.output]
+    whole = element_count(output.sizes)
+    kept: Sizes = told.kept_sizes[0]
+    if max(whole, element_count(kept)) >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, max(whole, element_count(kept)))
+    out.begin()
+    for bound in told.tensors:
+        if bound.is_present:
+            check_span(out, bound)
+    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    out.write(out.scratch(8))
+
+    extent = extent_of(output)
+    down, across = ceil_div(extent.rows, tile.rows), ceil_div(extent.columns, tile.across)
+    threads = tile.across * min(NEARBY_THREADS // tile.across, tile.rows)
+    groups = grid(out, times(times(times(down, across), extent.planes), threads), threads, 1)
+    out.define("PASS", shader.nearby.number)
+    out.define("NUM_THREADS", threads)
+    out.define("RANK", len(output.sizes))
+    out.define("ACROSS", tile.across)
+    out.define("TILE_ROWS", tile.rows)
+    out.define("ROOM", NEARBY_ROOM)
+    params = NearbyParams(
+        dimensions([Loop(size, []) for size in output.sizes]),
+        known.lists,
+        known.activations,
+        told.elements,
+        dimensions([Loop(down, []), Loop(across, [])]),
+        extent.planes,
+        groups.columns,
+        known.scalars,
+    )
+    out.dispatch(params, groups, False)
