@@ -1941,7 +1941,11 @@ void AddParts(uint item)
     {
         if (IsThere(at))
             StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+#if PHASED
+        at = PlaceOf(number, row, column + n + 1);
+#else
         GoOn(at);
+#endif
     }
 #endif
 }
