@@ -94,6 +94,27 @@ WINDOWS = {
         half(2, 32, 8, 8), half(32, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=1
     ),
 }
+ROWS = {  # windows of which tiles have places beside each other at once
+    "whole": convolution(half(2, 32, 9, 31), half(140, 32, 3, 3)),
+    "narrow": convolution(half(40, 32, 7, 7), half(40, 32, 3, 3)),
+    "no border, odd filters": convolution(
+        half(2, 16, 5, 33), half(21, 16, 3, 3), StartPadding=0, EndPadding=0
+    ),
+    "dilated, groups, with gaps": convolution(
+        half(2, 32, 7, 20, strides=(5000, 150, 21, 1)), half(40, 16, 3, 3), Dilations=[1, 2], GroupCount=2
+    ),
+    "five, more behind": convolution(
+        half(1, 16, 6, 19), half(20, 16, 2, 5), Strides=[2, 1], StartPadding=[1, 0], EndPadding=[0, 5]
+    ),
+    "more before": convolution(half(3, 16, 4, 23), half(20, 16, 1, 4), StartPadding=[0, 4], EndPadding=0),
+    "three dimensions, activated": convolution(
+        half(1, 16, 3, 4, 17), half(20, 16, 2, 3, 3), FusedActivation=dmlops.make.activation_relu()
+    ),
+    "mirrored": convolution(half(1, 16, 5, 18), half(24, 16, 3, 3), Mode="CONVOLUTION", bias=False),
+}
+ROW_TILES = {
+    "few": None, "tall": UnitTile(128, 128, 16, 64, 32, 1), "wide": UnitTile(64, 256, 16, 32, 64, 1),
+}  # fmt: skip
 CASES = {**PRODUCTS, **WINDOWS}
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
     "one key": (1, 9, 1, 1, 8, 8),
@@ -175,16 +196,18 @@ def test_tiles_and_parts_of_windows() -> None:
                 StartPadding=padding, EndPadding=padding,
             )
         )  # fmt: skip
-        tiles = -(-filters // int(made.defines["TILE_ROWS"])) * -(-(images * size * size) // 128)
+        across = int(made.defines["TILE_COLUMNS"]) - int(made.defines["REACH"])
+        columns = images * size * (size + int(made.defines["REACH"] > 0))
+        tiles = -(-filters // int(made.defines["TILE_ROWS"])) * -(-columns // across)
         return int(made.defines["TILE_ROWS"]), tiles, made.groups.columns // tiles
 
-    assert chosen(32, 64, 56, 64) == (64, 784, 1)
-    assert chosen(32, 128, 28, 128) == (128, 196, 1)
-    assert chosen(32, 256, 14, 256) == (128, 98, 2)
-    assert chosen(32, 512, 7, 512) == (128, 52, 4)
+    assert chosen(32, 64, 56, 64) == (64, 403, 1)
+    assert chosen(32, 128, 28, 128) == (128, 207, 1)
+    assert chosen(32, 256, 14, 256) == (64, 216, 1)
+    assert chosen(32, 512, 7, 512) == (64, 120, 1)
     assert chosen(32, 1024, 14, 256, 1) == (128, 98, 2)
     assert chosen(1, 256, 14, 256) == (64, 8, 8)
-    assert chosen(32, 128, 28, 192) == (64, 588, 1)
+    assert chosen(32, 128, 28, 192) == (64, 309, 1)
 
 
 def test_group_memory_is_what_every_device_with_them_has() -> None:
@@ -285,6 +308,20 @@ def test_tall_tiles_of_windows_give_them_too(name: str, device: Any, monkeypatch
     for chooses in ("unit_tile_for", "phase_tile_for"):
         monkeypatch.setattr(matrix_units, chooses, lambda found: UnitTile(128, 128, 32, 64, 32, 1))
     check(device, WINDOWS[name])
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("tile", ROW_TILES)
+def test_places_of_a_row_at_once_give_them_too(
+    name: str, tile: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_units, "UNITS_ROWS", 1)
+    if ROW_TILES[tile]:
+        monkeypatch.setattr(matrix_units, "row_tile_for", lambda found, channels: ROW_TILES[tile])
+    assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1
+    check(device, ROWS[name])
+    if name == "whole":
+        check(device, ROWS[name], FilterTensor=np.inf)
 
 
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:

@@ -52,10 +52,13 @@
 //   BORDERED   1 if windows reach out of InputTensor, else 0
 //   PHASED     1 if places of the window are quotients, of which what leaves a remainder takes no part, else 0. Elements whose
 //              coordinates have the same remainders make a matrix, since they meet the same places.
+//   TAPS_AT_ONCE  places of the window along its last dimension of which a tile has products at once; if more than 1, columns
+//              count zeros behind each row, too
 //   ORDERED    1 in pass 2 if FilterTensor is in `scratch`, products in the order in which they are added up
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
+//   PART_VECTOR  neighbours along a row whose sums are added up at once, in pass 3: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products that are added to each of its elements at once
@@ -70,6 +73,7 @@
 //     WAVE_COLUMNS  its columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
 //     OUTPUT_MERGED  last dimensions of OutputTensor that lie side by side
+//     REACH      columns of a tile that only the others need, for the last of TAPS_AT_ONCE
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -141,7 +145,7 @@ typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
 typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
-typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
+typedef vector<uint, PART_VECTOR> ScratchBuffer;
 #elif ORDERED || PASS > 3
 typedef uint4 ScratchBuffer;
 #else
@@ -1877,7 +1881,7 @@ void GoOn(inout List at)
 bool IsThere(List at)
 {
     bool isThere = true;
-#if PHASED
+#if PHASED || TAPS_AT_ONCE > 1
     [unroll]
     for (int d = WINDOW_AXIS; d < WINDOW_AXIS + WINDOW_RANK; d++)
         isThere = isThere && at.entries[d] < outputSizes[d / 4][d % 4];
@@ -1910,24 +1914,21 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    item *= OUTPUT_VECTOR;
-    if (item >= matrices * matrixRows * matrixColumns)
+    const uint across = matrixColumns / PART_VECTOR;
+    if (item >= matrices * matrixRows * across)
         return;
 #if PHASED
     // Neighbouring threads have what phases put side by side.
-    const uint number = item % matrices;
-    const uint column = item / matrices % matrixColumns, row = item / matrices / matrixColumns;
+    const uint number = item % matrices, above = item / matrices;
+    const uint row = above / across, column = above % across * PART_VECTOR;
 #else
-    const uint column = item % matrixColumns;
-    const uint above = item / matrixColumns;  // rows before
+    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before
     const uint number = above / matrixRows, row = above - number * matrixRows;
 #endif
-    const List at = PlaceOf(number, row, column);
-    if (!IsThere(at))
-        return;
-    vector<float, OUTPUT_VECTOR> totals = 0;
+    List at = PlaceOf(number, row, column);
+    vector<float, PART_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / PART_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
@@ -1935,7 +1936,17 @@ void AddParts(uint item)
         elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
-    StoreOutput(OffsetOf(at), Finished(at, totals[0]));
+    [unroll]
+    for (uint n = 0; n < PART_VECTOR; n++)
+    {
+        if (IsThere(at))
+            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+#if PHASED
+        at = PlaceOf(number, row, column + n + 1);
+#else
+        GoOn(at);
+#endif
+    }
 #endif
 }
 #endif
@@ -2023,7 +2034,7 @@ Pixel PixelOf(uint number, uint x)
 {
     const List at = PlaceOf(number, 0, x);
     Pixel pixel;
-    pixel.isThere = x < matrixColumns && IsThere(at);
+    pixel.isThere = x < matrixColumns && (TAPS_AT_ONCE > 1 || IsThere(at));
     pixel.base = GroupOf(number) * channels * rightDepthStep;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
@@ -2287,9 +2298,14 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 
-static const uint leftAcross = LEFT_ALONG ? TILE_DEPTH : TILE_ROWS;  // neighbours
+// Where a tile has places of the window beside each other at once, the right factor at one of them is that at the first one in
+// some other column: each row of the output counts for columns as far as zeros behind it, so that windows do not reach the next.
+static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
+static const uint columnsApart = TILE_COLUMNS - REACH;  // of neighbouring tiles
+
+static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // neighbours
 static const uint leftPitch = leftAcross / 8 + 1;  // one more, against bank conflicts
-static const uint leftLines = LEFT_ALONG ? TILE_ROWS : TILE_DEPTH;
+static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
 static const uint leftEights = leftLines * leftAcross / 8;
 static const uint leftEach = (leftEights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint leftPieces = 8 / LEFT_VECTOR;  // reads of eight neighbours
@@ -2337,11 +2353,12 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// Group memory: a tile of each factor, and after all products 16 x 16 sums of each wave
+// Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave
 static const uint rightStart = leftLines * leftPitch;
-static const uint tilesSize = rightStart + rightLines * rightPitch;
+static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
+static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 ? 32 : 16;
 static const uint sumPitch = 5;
-static const uint sumSize = NUM_THREADS / 32 * 16 * sumPitch;
+static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
@@ -2424,6 +2441,7 @@ uint ColumnOffset(uint x, const int merged, int4 strides[2])
 // The next tile's step: the next place of the window, or the next channels at the first one
 Step AfterTile(Step step)
 {
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
     step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
     return step;
 }
@@ -2522,25 +2540,27 @@ void PutRight(uint thread, RightBuffer next[rightEach * 8])
 }
 #endif
 
-// A thread stores four neighbours at once along a row, where these are a vector, else down a column, so that neighbouring threads
-// have those along a row.
-static const bool storesAlong = IN_PARTS || OUTPUT_VECTOR == 4;
-static const uint fourAcross = storesAlong ? 4 : 1, fourDown = 4 / fourAcross;
+// A thread stores four sums at once: neighbours along a row where they are stored together, else in a column, since neighbours
+// of that are other threads'.
+static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
+static const uint sumsAcross = 4 / sumsDown;
 
-// Where the columns of four elements begin in the output
+// Where these are in the output, without the row
 struct Four
 {
-    List places[fourAcross];
+    List places[sumsAcross];
     uint offset;
+    bool isThere;
 };
 
-Four FourAt(uint number, uint x)
+Four FourAt(uint number, uint x, uint end)
 {
     Four four;
     [unroll]
-    for (uint e = 0; e < fourAcross; e++)
+    for (uint e = 0; e < sumsAcross; e++)
         four.places[e] = PlaceOf(number, 0, x + e);
-#if PHASED
+    four.isThere = x < end && (IN_PARTS || IsThere(four.places[0]));
+#if PHASED || TAPS_AT_ONCE > 1
     four.offset = OffsetOf(four.places[0]);
 #else
     four.offset = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4] + ColumnOffset(x, OUTPUT_MERGED, outputStrides);
@@ -2548,24 +2568,22 @@ Four FourAt(uint number, uint x)
     return four;
 }
 
-// Stores four neighbours: elements, or parts of their sums
+// Stores elements, or parts of their sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
-    if (y >= matrixRows || x >= matrixColumns)
+    if (y >= matrixRows || !four.isThere)
         return;
 #if IN_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
-    if (!IsThere(four.places[0]))
-        return;
     vector<OUTPUT_VALUE, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        List at = four.places[e % fourAcross];
-        at.entries[ROW_AXIS] += (int)(y + e / fourAcross);
-        elements[e] = Finished(at, totals[e]);
+        List place = four.places[e % sumsAcross];
+        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(place, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4
@@ -2587,8 +2605,10 @@ groupshared uint strangers;
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
 {
     [unroll]
-    for (uint k = 0; k < TILE_DEPTH; k += 16)
+    for (uint k = 0; k < stepDepth; k += 16)
     {
+        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
+        const uint channel = k % TILE_DEPTH;
         LeftMatrix a[WAVE_ROWS / 16];
         uint i;
         [unroll]
@@ -2602,7 +2622,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
         for (uint j = 0; j < WAVE_COLUMNS / 16; j++)
         {
 #if RIGHT_ALONG
-            const RightMatrix b = LoadRight(tiles[rightStart + (waveLeft + j * 16) * rightPitch + k / 8], 1, rightPitch, NON_PRIVATE);
+            const RightMatrix b = LoadRight(tiles[rightStart + (column + j * 16) * rightPitch + channel / 8], 1, rightPitch, NON_PRIVATE);
 #else
             const RightMatrix b = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch, NON_PRIVATE);
 #endif
@@ -2637,7 +2657,7 @@ void Contract(uint item, uint thread)
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
     const uint top = (firstDown + tile % span % high) * TILE_ROWS;
-    const uint left = tile % span / high * TILE_COLUMNS;
+    const uint left = tile % span / high * columnsApart;
 
 #if PHASED
     EnterPhase(number);
@@ -2654,6 +2674,7 @@ void Contract(uint item, uint thread)
         for (j = 0; j < WAVE_COLUMNS / 16; j++)
             totals[i][j] = Filled(0.0f);
 
+    const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
     uint ahead;
     uint strange = 0;  // whether a thread has met infinities or NaN in the left factor
@@ -2663,20 +2684,20 @@ void Contract(uint item, uint thread)
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
     {
-        FetchLeft(thread, leftBase, top, begin + ahead * TILE_DEPTH, end, nextLeft[ahead]);
-        FetchRight(thread, column, begin + ahead * TILE_DEPTH, end, nextRight[ahead]);
+        FetchLeft(thread, leftBase, top, begin + ahead * stepDepth, end, nextLeft[ahead]);
+        FetchRight(thread, column, begin + ahead * stepDepth, end, nextRight[ahead]);
     }
     PutLeft(thread, nextLeft[0], strange);
     PutRight(thread, nextRight[0]);
     ControlBarrier(2, 2, EXCHANGED);
     [loop]
-    for (uint product = begin + AHEAD * TILE_DEPTH;; product += AHEAD * TILE_DEPTH)
+    for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
     {
         [unroll]
         for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            FetchLeft(thread, leftBase, top, product + ahead * TILE_DEPTH, end, nextLeft[ahead]);
-            FetchRight(thread, column, product + ahead * TILE_DEPTH, end, nextRight[ahead]);
+            FetchLeft(thread, leftBase, top, product + ahead * stepDepth, end, nextLeft[ahead]);
+            FetchRight(thread, column, product + ahead * stepDepth, end, nextRight[ahead]);
             MultiplyTile(waveTop, waveLeft, totals);
             if (ahead + 1 < AHEAD || product < end)
             {
@@ -2703,40 +2724,41 @@ void Contract(uint item, uint thread)
         [loop]
         for (uint n = thread; n < TILE_ROWS * TILE_COLUMNS / 4; n += NUM_THREADS)
         {
-            const uint across = TILE_COLUMNS / fourAcross;
-            const uint y = top + n / across * fourDown, x = left + n % across * fourAcross;
+            const uint y = top + n / (TILE_COLUMNS / sumsAcross) * sumsDown, x = left + n % (TILE_COLUMNS / sumsAcross) * sumsAcross;
             float4 again;
             [loop]
             for (uint e = 0; e < 4; e++)
-                again[e] = AddedUp(number, min(y + e / fourAcross, matrixRows - 1), x + e % fourAcross, begin, end);
-            StoreFour(part, number, y, x, FourAt(number, x), again);
+                again[e] = AddedUp(number, min(y + e / sumsAcross, matrixRows - 1), x + e % sumsAcross, begin, end);
+            StoreFour(part, number, y, x, FourAt(number, x, columnsEnd), again);
         }
         return;
     }
 #endif
 
-    // Sums pass through a wave's own part of group memory, 16 x 16 at a time.
-    const uint own = wave * 16 * sumPitch;
+    // Sums pass through a wave's own part of group memory, 16 rows at a time.
+    const uint own = wave * sumColumns * sumPitch;
+    const uint fours = sumsDown == 4 ? sumColumns : 4;  // beside each other
     ControlBarrier(2, 2, EXCHANGED);
     [unroll]
-    for (j = 0; j < WAVE_COLUMNS / 16; j++)
+    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
-        const uint across = 16 / fourAcross;
-        const uint x = left + waveLeft + j * 16 + lane % across * fourAcross;
-        const Four four = FourAt(number, x);
+        const uint x = left + waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, x, columnsEnd);
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
             ControlBarrier(3, 3, EXCHANGED);
-            StoreSums(tiles[own], totals[i][j], storesAlong ? 0 : 1, sumPitch, NON_PRIVATE);
+            [unroll]
+            for (uint b = 0; b < sumColumns; b += 16)
+                StoreSums(tiles[own + b * sumPitch], totals[i][(j + b) / 16], sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
-            for (uint n = 0; n < 2; n++)
+            for (uint n = 0; n < sumColumns / 8; n++)
             {
-                const uint y = n * 8 + lane / across * fourDown;
-                const uint within = storesAlong ? y * sumPitch + lane % across : lane % across * sumPitch + y / 4;
-                const float4 sums = asfloat(LoadShared(tiles[own + within], NON_PRIVATE));
-                StoreFour(part, number, top + waveTop + i * 16 + y, x, four, sums);
+                const uint down = n * (32 / fours) + lane / fours;
+                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
+                const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
+                StoreFour(part, number, top + waveTop + i * 16 + down * sumsDown, x, four, sums);
             }
         }
     }

@@ -25,6 +25,7 @@
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
+//   PART_VECTOR  neighbours along a row whose sums are added up at once, in pass 3: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products that are added to each of its elements at once
@@ -113,7 +114,7 @@ typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #if PASS == 3
-typedef vector<uint, OUTPUT_VECTOR> ScratchBuffer;
+typedef vector<uint, PART_VECTOR> ScratchBuffer;
 #elif ORDERED || PASS > 3
 typedef uint4 ScratchBuffer;
 #else
@@ -1258,16 +1259,15 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    item *= OUTPUT_VECTOR;
-    if (item >= matrices * matrixRows * matrixColumns)
+    const uint across = matrixColumns / PART_VECTOR;
+    if (item >= matrices * matrixRows * across)
         return;
-    const uint column = item % matrixColumns;
-    const uint above = item / matrixColumns;  // rows before
+    const uint above = item / across, column = item % across * PART_VECTOR;  // `above`: rows before
     const uint number = above / matrixRows, row = above - number * matrixRows;
-    const List at = PlaceOf(number, row, column);
-    vector<float, OUTPUT_VECTOR> totals = 0;
+    List at = PlaceOf(number, row, column);
+    vector<float, PART_VECTOR> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
+        totals += asfloat(scratch[PartOf(part, number, row, column) / PART_VECTOR]);
 #if OUTPUT_VECTOR > 1
     OutputBuffer elements;
     [unroll]
@@ -1275,7 +1275,12 @@ void AddParts(uint item)
         elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row, column + e), totals[e]);
     outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
 #else
-    StoreOutput(OffsetOf(at), Finished(at, totals[0]));
+    [unroll]
+    for (uint n = 0; n < PART_VECTOR; n++)
+    {
+        StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        GoOn(at);
+    }
 #endif
 }
 #endif
@@ -1412,11 +1417,12 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// Group memory: a tile of each factor, and after all products 16 x 16 sums of each wave
+// Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch;
+static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 ? 32 : 16;
 static const uint sumPitch = 5;
-static const uint sumSize = NUM_THREADS / 32 * 16 * sumPitch;
+static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 #if ORDERED
@@ -1519,32 +1525,34 @@ void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
     }
 }
 
-// A thread stores four neighbours at once along a row, where these are a vector, else down a column, so that neighbouring threads
-// have those along a row.
-static const bool storesAlong = IN_PARTS || OUTPUT_VECTOR == 4;
-static const uint fourAcross = storesAlong ? 4 : 1, fourDown = 4 / fourAcross;
+// A thread stores four sums at once: neighbours along a row where they are stored together, else in a column, since neighbours
+// of that are other threads'.
+static const uint sumsDown = OUTPUT_VECTOR == 1 && !IN_PARTS ? 4 : 1;
+static const uint sumsAcross = 4 / sumsDown;
 
-// Where the columns of four elements begin in the output
+// Where these are in the output, without the row
 struct Four
 {
-    List places[fourAcross];
+    List places[sumsAcross];
     uint offset;
+    bool isThere;
 };
 
-Four FourAt(uint number, uint x)
+Four FourAt(uint number, uint x, uint end)
 {
     Four four;
     [unroll]
-    for (uint e = 0; e < fourAcross; e++)
+    for (uint e = 0; e < sumsAcross; e++)
         four.places[e] = PlaceOf(number, 0, x + e);
+    four.isThere = x < end;
     four.offset = OffsetOf(four.places[0]);
     return four;
 }
 
-// Stores four neighbours: elements, or parts of their sums
+// Stores elements, or parts of their sums
 void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
-    if (y >= matrixRows || x >= matrixColumns)
+    if (y >= matrixRows || !four.isThere)
         return;
 #if IN_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
@@ -1554,9 +1562,9 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        List at = four.places[e % fourAcross];
-        at.entries[ROW_AXIS] += (int)(y + e / fourAcross);
-        elements[e] = Finished(at, totals[e]);
+        List place = four.places[e % sumsAcross];
+        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(place, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4
@@ -1643,6 +1651,7 @@ void Contract(uint item, uint thread)
         for (j = 0; j < WAVE_COLUMNS / 16; j++)
             totals[i][j] = Filled(0.0f);
 
+    const uint columnsEnd = min(matrixColumns, left + TILE_COLUMNS);
     const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
     uint ahead;
     LeftBuffer nextLeft[AHEAD][leftEach * leftPieces];
@@ -1677,28 +1686,30 @@ void Contract(uint item, uint thread)
             break;
     }
 
-    // Sums pass through a wave's own part of group memory, 16 x 16 at a time.
-    const uint own = wave * 16 * sumPitch;
+    // Sums pass through a wave's own part of group memory, 16 rows at a time.
+    const uint own = wave * sumColumns * sumPitch;
+    const uint fours = sumsDown == 4 ? sumColumns : 4;  // beside each other
     ControlBarrier(2, 2, EXCHANGED);
     [unroll]
-    for (j = 0; j < WAVE_COLUMNS / 16; j++)
+    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
-        const uint across = 16 / fourAcross;
-        const uint x = left + waveLeft + j * 16 + lane % across * fourAcross;
-        const Four four = FourAt(number, x);
+        const uint x = left + waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, x, columnsEnd);
         [unroll]
         for (i = 0; i < WAVE_ROWS / 16; i++)
         {
             ControlBarrier(3, 3, EXCHANGED);
-            StoreSums(tiles[own], totals[i][j], storesAlong ? 0 : 1, sumPitch, NON_PRIVATE);
+            [unroll]
+            for (uint b = 0; b < sumColumns; b += 16)
+                StoreSums(tiles[own + b * sumPitch], totals[i][(j + b) / 16], sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
             ControlBarrier(3, 3, EXCHANGED);
             [unroll]
-            for (uint n = 0; n < 2; n++)
+            for (uint n = 0; n < sumColumns / 8; n++)
             {
-                const uint y = n * 8 + lane / across * fourDown;
-                const uint within = storesAlong ? y * sumPitch + lane % across : lane % across * sumPitch + y / 4;
-                const float4 sums = asfloat(LoadShared(tiles[own + within], NON_PRIVATE));
-                StoreFour(part, number, top + waveTop + i * 16 + y, x, four, sums);
+                const uint down = n * (32 / fours) + lane / fours;
+                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
+                const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
+                StoreFour(part, number, top + waveTop + i * 16 + down * sumsDown, x, four, sums);
             }
         }
     }

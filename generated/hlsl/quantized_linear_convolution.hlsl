@@ -1240,17 +1240,21 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    item *= OUTPUT_VECTOR;
-    if (item >= matrices * matrixRows * matrixColumns)
+    const uint across = matrixColumns / 1;
+    if (item >= matrices * matrixRows * across)
         return;
-    const uint column = item % matrixColumns;
-    const uint above = item / matrixColumns;  // rows before
+    const uint above = item / across, column = item % across * 1;  // `above`: rows before
     const uint number = above / matrixRows, row = above - number * matrixRows;
-    const List at = PlaceOf(number, row, column);
-    vector<int, OUTPUT_VECTOR> totals = 0;
+    List at = PlaceOf(number, row, column);
+    vector<int, 1> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[PartOf(part, number, row, column) / OUTPUT_VECTOR]);
-    StoreOutput(OffsetOf(at), Finished(at, totals[0]));
+        totals += asint(scratch[PartOf(part, number, row, column) / 1]);
+    [unroll]
+    for (uint n = 0; n < 1; n++)
+    {
+        StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        GoOn(at);
+    }
 }
 #endif
 

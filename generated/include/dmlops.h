@@ -23528,6 +23528,12 @@ typedef struct dmlops_plan_UnitTile {
     int64_t ahead;
 } dmlops_plan_UnitTile;
 
+typedef struct dmlops_plan_Row {
+    int64_t taps;
+    int64_t reach;
+    int64_t pitch;
+} dmlops_plan_Row;
+
 typedef struct dmlops_plan_Halves {
     int is_along;
     int64_t vector;
@@ -24661,6 +24667,12 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_pixels_of(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Window* window, const dmlops_plan_Row* row);
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, int64_t channels);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
@@ -24669,13 +24681,13 @@ DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_UnitTile* tile);
+    const dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row);
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
@@ -28234,6 +28246,7 @@ DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
         &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
     dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+    dmlops_out_define(planning, "", "TAPS_AT_ONCE", 1);
 }
 
 /* The macros of tiles. */
@@ -28285,6 +28298,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, c
     }
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
         : 1);
+    if (number == dmlops_add(contracted.number, 1)) {
+        dmlops_out_define(planning, "", "PART_VECTOR", 1);
+    }
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
         window, known, &groups);
     dmlops_put_ContractionParams(planning, &params);
@@ -28441,6 +28457,117 @@ DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_right_of(dmlops_planning* planning,
     return made_2;
 }
 
+/* The places of a window that tiles have at once. Then rows of the output count as many columns as keep windows from
+   the next row of the tensor: zeros before that are also those behind this one. */
+DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, &window)) {
+        dmlops_plan_Row made_1;
+        made_1.taps = 1;
+        made_1.reach = 0;
+        made_1.pitch = 0;
+        return made_1;
+    }
+    int64_t last = dmlops_subtract(window.sizes.count, 1);
+    int64_t taps = window.sizes.items[dmlops_item(planning, last, window.sizes.count)];
+    int64_t first = window.right_first.items[dmlops_item(planning, last, window.right_first.count)];
+    int64_t tap = dmlops_subtract(window.right_taps.items[dmlops_item(planning, last, window.right_taps.count)], first);
+    int64_t step = dmlops_subtract(window.right_steps.items[dmlops_item(planning, last, window.right_steps.count)],
+        first);
+    int64_t width = found->sizes.items[dmlops_item(planning, window.axes.items[dmlops_item(planning, last,
+        window.axes.count)], found->sizes.count)];
+    int64_t size = right.sizes.items[dmlops_item(planning, dmlops_subtract(right.sizes.count, 1), right.sizes.count)];
+    int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
+    int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
+    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
+        dmlops_subtract(dmlops_add(width, reach), before))), width);
+    int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
+    suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
+        width));
+    suits = suits && (dmlops_plan_tiles_of(planning, found, 64, 128) >= 64);
+    if (!suits) {
+        dmlops_plan_Row made_2;
+        made_2.taps = 1;
+        made_2.reach = 0;
+        made_2.pitch = 0;
+        return made_2;
+    }
+    dmlops_plan_Row made_3;
+    made_3.taps = taps;
+    made_3.reach = reach;
+    made_3.pitch = pitch;
+    return made_3;
+}
+
+/* The same, with more columns for a row of the output where tiles have several places at once. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Window* window, const dmlops_plan_Row* row) {
+    if (row->taps == 1) {
+        return *found;
+    }
+    int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
+        window->axes.count)];
+    int64_t pitch = row->pitch;
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
+    }
+    dmlops_plan_Matrices made_1;
+    made_1.is_worth = found->is_worth;
+    made_1.sizes = sizes;
+    made_1.row_axis = found->row_axis;
+    made_1.column_axis = found->column_axis;
+    made_1.rows = found->rows;
+    made_1.columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
+        found->sizes.count)]), pitch);
+    made_1.run = 1;
+    made_1.depth = found->depth;
+    made_1.tile_depth = found->tile_depth;
+    made_1.count = found->count;
+    made_1.left = found->left;
+    made_1.right = found->right;
+    return made_1;
+}
+
+/* The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such that few
+   groups have many products between barriers, and many groups read little for each. */
+DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, int64_t channels) {
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 64;
+        made_1.columns = 128;
+        made_1.depth = dmlops_gcd(32, channels);
+        made_1.wave_rows = 32;
+        made_1.wave_columns = 32;
+        made_1.ahead = 1;
+        return made_1;
+    }
+    if (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) {
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 128;
+        made_2.columns = 128;
+        made_2.depth = 16;
+        made_2.wave_rows = 64;
+        made_2.wave_columns = 32;
+        made_2.ahead = 1;
+        return made_2;
+    }
+    dmlops_plan_UnitTile made_3;
+    made_3.rows = 64;
+    made_3.columns = 256;
+    made_3.depth = 16;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 64;
+    made_3.ahead = 1;
+    return made_3;
+}
+
 /* The tile that suits the matrices: as large as leaves enough of them. */
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found) {
@@ -28587,20 +28714,21 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
 /* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
    costs less than that. */
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_UnitTile* tile) {
+    const dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
+    int64_t depth = dmlops_multiply(tile->depth, row->taps);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
     int is_slow = (found->column_axis == -1) || (found->rows <= 32);
     int64_t enough = is_slow ? 256 : dmlops_divide(128, 2);
     int64_t parts = 1;
-    if ((dmlops_modulo(found->columns, 4) == 0) && (groups < enough) && (tile->columns > 32)) {
+    if ((row->taps == 1) && (dmlops_modulo(found->columns, 4) == 0) && (groups < enough) && (tile->columns > 32)) {
         int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
             groups);
         parts = dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 64)), 8), 1);
     }
     int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), tile->depth), 1), tile->depth);
+        found->depth, parts), depth), 1), depth);
     dmlops_plan_Split made_1;
     made_1.down = down;
     made_1.across = across;
@@ -28636,47 +28764,53 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
 
 /* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts. */
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, found);
+    int is_windowed = given->column_axis == -1;
+    dmlops_plan_Row row = dmlops_plan_row_of(planning, told, shader, given);
+    dmlops_plan_Matrices found = dmlops_plan_in_rows(planning, given, &window, &row);
+    dmlops_plan_UnitTile tile = dmlops_plan_unit_tile_for(planning, &found);
     if (dmlops_plan_is_divided(planning, &window)) {
-        dmlops_plan_UnitTile made_1 = dmlops_plan_phase_tile_for(planning, found);
+        dmlops_plan_UnitTile made_1 = dmlops_plan_phase_tile_for(planning, &found);
         tile = made_1;
     }
-    dmlops_plan_Split split = dmlops_plan_unit_split(planning, found, &tile);
-    int is_windowed = found->column_axis == -1;
-    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found->left, found->row_axis, found->rows, found->depth);
-    dmlops_plan_Halves right = dmlops_plan_right_of(planning, told, shader, found);
+    if (row.taps > 1) {
+        dmlops_plan_UnitTile made_2 = dmlops_plan_row_tile_for(planning, &found, told->factors.depth);
+        tile = made_2;
+    }
+    dmlops_plan_Split split = dmlops_plan_unit_split(planning, &found, &tile, &row);
+    dmlops_plan_Halves left = dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth);
+    dmlops_plan_Halves right = dmlops_plan_right_of(planning, told, shader, &found);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window.sizes) > 1) ||
         dmlops_plan_is_divided(planning, &window));
-    int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, found, dmlops_min(left.vector, right.vector) ==
+    int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
         1);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.columns), found.count);
     int64_t part_words = (split.parts > 1) ? dmlops_multiply(whole, split.parts) : 0;
-    dmlops_plan_Matrices factors = *found;
+    dmlops_plan_Matrices factors = found;
     if (is_copied) {
-        dmlops_plan_Matrices made_2 = dmlops_plan_copied(planning, found, 8);
-        factors = made_2;
+        dmlops_plan_Matrices made_3 = dmlops_plan_copied(planning, &found, 8);
+        factors = made_3;
     }
     int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
     int64_t words = dmlops_add(part_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
-        found) : copied_items));
+        &found) : copied_items));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_out_begin(planning);
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
+    for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    dmlops_plan_Space made_5 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_5, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
     if (is_windowed) {
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
         dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
@@ -28684,13 +28818,14 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
             &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
         dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+        dmlops_out_define(planning, "", "TAPS_AT_ONCE", row.taps);
     } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
     }
     dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_5);
+    dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_6);
     dmlops_out_share(planning);
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
@@ -28700,46 +28835,47 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_define(planning, "", "ORDERED", 1);
         dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left.is_along);
         dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right.is_along);
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
             3), copied_items);
-        dmlops_plan_Halves made_6;
-        made_6.is_along = left.is_along;
-        made_6.vector = 8;
-        left = made_6;
         dmlops_plan_Halves made_7;
-        made_7.is_along = right.is_along;
+        made_7.is_along = left.is_along;
         made_7.vector = 8;
-        right = made_7;
+        left = made_7;
+        dmlops_plan_Halves made_8;
+        made_8.is_along = right.is_along;
+        made_8.vector = 8;
+        right = made_8;
     }
     if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
-            2), dmlops_plan_in_order(planning, found));
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
+            2), dmlops_plan_in_order(planning, &found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_8;
-        made_8.is_along = 1;
-        made_8.vector = 8;
-        left = made_8;
-        dmlops_plan_Matrices made_9 = dmlops_plan_ordered(planning, found, &output);
-        factors = made_9;
+        dmlops_plan_Halves made_9;
+        made_9.is_along = 1;
+        made_9.vector = 8;
+        left = made_9;
+        dmlops_plan_Matrices made_10 = dmlops_plan_ordered(planning, &found, &output);
+        factors = made_10;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
     dmlops_plan_define_tile(planning, &tile, &left, &right);
     dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_copied));
     if (is_windowed) {
-        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found->row_axis));
+        dmlops_out_define(planning, "", "REACH", row.reach);
+        dmlops_out_define(planning, "", "OUTPUT_MERGED", dmlops_plan_merged_last(planning, &output, found.row_axis));
     }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, &found,
         &output) : 1);
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+        found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
         &split, &places, &known, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, found, first, &split, &places, &known, dmlops_add(number,
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
             1), whole);
     }
 }
@@ -28783,12 +28919,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     int is_last = number == dmlops_add(contracted.number, 1);
     int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
         contracted.output, told->tensors.count)]) : 1;
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_divide(threads, vector), 256, 1);
+    int64_t at_once = is_last ? 4 : 1;
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_divide(threads, at_once), 256, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", vector);
+    dmlops_out_define(planning, "", "PART_VECTOR", at_once);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
         window, known, &groups);
     dmlops_put_ContractionParams(planning, &params);

@@ -657,6 +657,7 @@ def define_matrices(out: Planning, told: Definition, shader: DefinitionShader, f
     out.define("WHOLE_TAPS", int(told.factors.depth % found.tile_depth == 0))
     out.define("BORDERED", int(is_bordered(window, told.tensors[shader.contracted.right], output)))
     out.define("PHASED", int(is_divided(window)))
+    out.define("TAPS_AT_ONCE", 1)
 
 
 def define_shares(out: Planning, found: Matrices, share: Share) -> None:
@@ -710,6 +711,8 @@ def dispatch_contraction(
     if is_tiled_pass or (is_first and not is_windowed):
         out.define("ORDERED", int(is_ordered or is_first))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if stores_all else 1)
+    if number == contracted.number + 1:
+        out.define("PART_VECTOR", 1)
     params = contraction_params(told, shader, found, first, split, window, known, groups)
     out.dispatch(params, groups, is_ordered or number == contracted.number + 1)
 

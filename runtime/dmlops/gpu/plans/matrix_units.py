@@ -29,7 +29,7 @@ from .contraction import (
     window_words,
     with_left,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader, Known, space_of, tell_known
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, Window, space_of, tell_known
 from .loops import ceil_div, check_span, element_count, grid, times
 from .phases import is_divided, is_pointwise
 from .planning import Planning
@@ -43,9 +43,12 @@ from .tuning import (
     UNITS_GROUPS,
     UNITS_MOST_PARTS,
     UNITS_PART,
+    UNITS_REACH,
+    UNITS_ROWS,
     UNITS_SHALLOW,
     UNITS_SHORT,
     UNITS_TALL,
+    UNITS_TAPS,
 )
 
 WAVE = 32  # threads
@@ -60,6 +63,15 @@ class UnitTile(NamedTuple):
     wave_rows: int
     wave_columns: int
     ahead: int
+
+
+class Row(NamedTuple):
+    """Places of a window along its last dimension of which tiles have products at once, how many columns the
+    last is behind the first, and the columns of a row of the output."""
+
+    taps: int
+    reach: int
+    pitch: int
 
 
 class Halves(NamedTuple):
@@ -114,6 +126,58 @@ def right_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Hal
     return halves_of(found.right, found.column_axis, found.columns, found.depth)
 
 
+def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
+    """The places of a window that tiles have at once. Then rows of the output count as many columns as keep
+    windows from the next row of the tensor: zeros before that are also those behind this one."""
+    window, right = told.factors.window, told.tensors[shader.contracted.right]
+    if found.column_axis != NONE or is_divided(window):
+        return Row(1, 0, 0)
+    last = len(window.sizes) - 1
+    taps, first = window.sizes[last], window.right_first[last]
+    tap, step = window.right_taps[last] - first, window.right_steps[last] - first
+    width, size = found.sizes[window.axes[last]], right.sizes[len(right.sizes) - 1]
+    reach, before = tap * (taps - 1), max(-first, 0)
+    pitch = max(min(width + reach, max(before + size, width + reach - before)), width)
+    suits = taps > 1 and taps <= UNITS_TAPS and tap > 0 and step == 1 and reach <= UNITS_REACH
+    suits = suits and told.factors.depth % 16 == 0 and 4 * pitch <= 5 * width
+    suits = suits and tiles_of(found, 64, 128) >= UNITS_ROWS
+    if not suits:
+        return Row(1, 0, 0)
+    return Row(taps, reach, pitch)
+
+
+def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
+    """The same, with more columns for a row of the output where tiles have several places at once."""
+    if row.taps == 1:
+        return found
+    axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
+    sizes: Eight = [pitch if d == axis else size for d, size in enumerate(found.sizes)]
+    return Matrices(
+        found.is_worth,
+        sizes,
+        found.row_axis,
+        found.column_axis,
+        found.rows,
+        found.columns // found.sizes[axis] * pitch,
+        1,
+        found.depth,
+        found.tile_depth,
+        found.count,
+        found.left,
+        found.right,
+    )
+
+
+def row_tile_for(found: Matrices, channels: int) -> UnitTile:
+    """The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such
+    that few groups have many products between barriers, and many groups read little for each."""
+    if tiles_of(found, 64, 128) <= 2 * UNITS_GROUPS:
+        return UnitTile(64, 128, gcd(32, channels), 32, 32, 1)
+    if ceil_div(found.rows, 64) % 2 == 0:
+        return UnitTile(128, 128, 16, 64, 32, 1)
+    return UnitTile(64, 256, 16, 32, 64, 1)
+
+
 def unit_tile_for(found: Matrices) -> UnitTile:
     """The tile that suits the matrices: as large as leaves enough of them."""
     if found.column_axis == NONE and is_tall(found):
@@ -157,19 +221,20 @@ def tiles_of(found: Matrices, rows: int, columns: int) -> int:
     return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
 
 
-def unit_split(found: Matrices, tile: UnitTile) -> Split:
+def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
     """How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that
     adds them up costs less than that."""
-    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
+    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
+    depth = tile.depth * row.taps
     groups = times(down * across, found.count)
     is_slow = found.column_axis == NONE or found.rows <= TILE_FEW_ROWS  # each group has much to wait for
     enough = 2 * UNITS_GROUPS if is_slow else UNITS_GROUPS // 2
     parts = 1
-    if found.columns % 4 == 0 and groups < enough and tile.columns > 32:
+    if row.taps == 1 and found.columns % 4 == 0 and groups < enough and tile.columns > 32:
         # Of tall tiles one too many would wait for all others.
         wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
         parts = max(min(wanted, found.depth // UNITS_PART, UNITS_MOST_PARTS), 1)
-    products = max(ceil_div(ceil_div(found.depth, parts), tile.depth), 1) * tile.depth
+    products = max(ceil_div(ceil_div(found.depth, parts), depth), 1) * depth
     return Split(down, across, max(ceil_div(found.depth, products), 1), products)
 
 
@@ -192,16 +257,20 @@ def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found
     return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large
 
 
-def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
+def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, given: Matrices) -> None:
     """One dispatch; one before it where the left factor is put in order, one after it where sums are worked
     out in parts."""
     contracted, window = shader.contracted, told.factors.window
     output = told.tensors[contracted.output]
+    is_windowed = given.column_axis == NONE
+    row = row_of(told, shader, given)
+    found = in_rows(given, window, row)
     tile = unit_tile_for(found)
     if is_divided(window):
         tile = phase_tile_for(found)
-    split = unit_split(found, tile)
-    is_windowed = found.column_axis == NONE
+    if row.taps > 1:
+        tile = row_tile_for(found, told.factors.depth)
+    split = unit_split(found, tile, row)
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
     right = right_of(told, shader, found)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_divided(window))
@@ -227,6 +296,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
         out.define("BORDERED", int(is_bordered(window, told.tensors[contracted.right], output)))
         out.define("PHASED", int(is_divided(window)))
+        out.define("TAPS_AT_ONCE", row.taps)
     else:
         out.define("COLUMN_AXIS", found.column_axis)
     out.define("TILE_DEPTH", tile.depth)
@@ -256,6 +326,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     define_tile(out, tile, left, right)
     out.define("ORDERED", int(is_ordered or is_copied))
     if is_windowed:
+        out.define("REACH", row.reach)
         out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
@@ -305,11 +376,13 @@ def dispatch_single(
     contracted = shader.contracted
     is_last = number == contracted.number + 1
     vector = stored_at_once(found, told.tensors[contracted.output]) if is_last else 1
-    groups = grid(out, threads // vector, SINGLE_THREADS, 1)
+    at_once = 4 if is_last else 1  # parts come in fours
+    groups = grid(out, threads // at_once, SINGLE_THREADS, 1)
     out.define("PASS", number)
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", vector)
+    out.define("PART_VECTOR", at_once)
     params = contraction_params(told, shader, found, first, split, window, known, groups)
     out.dispatch(params, groups, is_last)

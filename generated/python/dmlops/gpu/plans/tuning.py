@@ -141,6 +141,12 @@ UNITS_SHORT = 128  # NVIDIA H200: 32 at 1.00, 64 at 1.00, 256 at 1.00, 512 at 1.
 "products of sums that are over before large tiles pay"
 UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
 "products of sums for which tiles of 32 by 32 are faster where they are few"
+UNITS_TAPS = 7  # not measured
+"places of a window along its last dimension that tiles have at once, at most"
+UNITS_REACH = 16  # not measured
+"columns of a tile that only the others need, at most"
+UNITS_ROWS = 64  # not measured
+"tiles of 64 x 128 for which they have several places at once, at least; with fewer, sums come in parts"
 
 BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
 "groups of products of bytes that keep a GPU busy"
