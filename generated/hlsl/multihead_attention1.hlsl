@@ -39,6 +39,7 @@
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
 //     QUERY_EIGHTS  elements of a query, in eights
 //     VALUE_EIGHTS  columns of the values, likewise
+//     KEY_WAVES  waves that share rows, each with its part of every tile of keys; what they find is joined in the end
 //   HALVES     1 in all passes where it is so, else 0
 //   HALVING    1 in those of them in which each thread writes eight neighbouring halves; SCRATCH_VECTOR is 4 then
 //   BY_PARTS   1, in pass 3 only: few queries, each group has a part of the keys. Of the macros above only
@@ -54,7 +55,7 @@
 //   VALUE_LANES  threads that share a value: a power of 2
 //   VALUE_VECTORS  vectors of a value that each of them has
 //   VALUE_FETCHES  values of which it reads these at once
-//   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where BY_PARTS reads those before
+//   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where attention reads those before
 //              in other tensors, else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -1368,9 +1369,11 @@ int Chosen6(List at)
 
 #if PASS == 3
 #if MATRIX_UNITS
-static const uint KEYS = 32;  // of a tile
+static const uint KEYS = 32;  // of a tile that a wave takes
+static const uint TILE_KEYS = KEYS * KEY_WAVES;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
-static const uint ROWS = NUM_THREADS / 32 * 16;
+static const uint ROW_WAVES = NUM_THREADS / 32 / KEY_WAVES;
+static const uint ROWS = ROW_WAVES * 16;
 static const float ROOM = 5;  // the greatest weight is e^5 at first, and grows to MOST with scores: halves have e^-17 to e^11
 static const float MOST = 32768;
 static const float LOWEST = -3.402823466e38f;  // what no score is below, but minus infinity
@@ -1406,16 +1409,23 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 
 static const uint keyEights = 2 * QUERY_SIXTEENS;  // of a row
 static const uint keyPitch = keyEights + 1;  // one more, against bank conflicts
-static const uint keyEach = (KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint keyEach = (TILE_KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint valueEights = 2 * VALUE_SIXTEENS;  // of a row
 static const uint valuePitch = valueEights + 1;  // one more, against bank conflicts
-static const uint valueEach = (KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
 // Group memory: a tile of keys and one of values, and for each wave 16 x 16 floats. All queries pass through it first.
 // With less of it, more groups share a processor: that is worth more than a second tile, or more queries to a wave.
-static const uint valueStart = KEYS * keyPitch, ownStart = valueStart + KEYS * valuePitch;
-static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch, queriesSize = ROWS * keyPitch;
+static const uint valueStart = TILE_KEYS * keyPitch, ownStart = valueStart + TILE_KEYS * valuePitch;
+static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch, queriesSize = NUM_THREADS / 32 * 16 * keyPitch;
+static const uint sumPitch = VALUE_SIXTEENS * 4;  // of sums that waves join, where the tiles were
 groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
+
+// Where the group memory of a wave begins: of those with the same rows, that with a part of the keys
+uint OwnOf(uint rows, uint part)
+{
+    return ownStart + (part * ROW_WAVES + rows) * 16 * ownPitch;
+}
 
 struct Eight
 {
@@ -1517,6 +1527,40 @@ Loaded ValueAt(uint place)
 #endif
 }
 
+// Where those of a head begin, and those that were there before
+uint2 KeyFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+}
+
+// A vector of key number `row` of a head
+Loaded KeyVector(uint2 firsts, uint row, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / 8];
+#endif
+    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+}
+
+// Where those of a head begin, and those that were there before
+uint2 ValueFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+}
+
+// A vector of value number `row` of a head
+Loaded ValueVector(uint2 firsts, uint row, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / 8];
+#endif
+    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+}
+
 #if SCRATCH_VECTOR == 4
 void PutFour(uint place, float4 means)
 {
@@ -1538,7 +1582,7 @@ float4 FourPut(uint place)
 #endif
 
 // Reads what a thread reads of the next keys: again and again the last one after it, since weights there are 0
-void FetchKeys(uint thread, uint base, uint firstKey, uint lastKey, out uint4 next[keyEach])
+void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[keyEach])
 {
     [unroll]
     for (uint i = 0; i < keyEach; i++)
@@ -1546,8 +1590,8 @@ void FetchKeys(uint thread, uint base, uint firstKey, uint lastKey, out uint4 ne
         const uint number = thread + i * NUM_THREADS;
         const uint key = min(firstKey + number / keyEights, lastKey), eight = number % keyEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights) && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
-            next[i] = KeyAt(base + key * (uint)keyPlaces[0][3] + eight * 8);
+        if ((TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights) && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
+            next[i] = KeyVector(firsts, key, eight * 8);
     }
 }
 
@@ -1557,13 +1601,13 @@ void PutKeys(uint thread, uint4 next[keyEach])
     for (uint i = 0; i < keyEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights)
+        if (TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
             StoreShared(tiles[number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
     }
 }
 
 // Reads what a thread reads of the next values: again and again the last one after it, since weights there are 0
-void FetchValues(uint thread, uint base, uint firstKey, uint lastKey, out uint4 next[valueEach])
+void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[valueEach])
 {
     [unroll]
     for (uint i = 0; i < valueEach; i++)
@@ -1571,8 +1615,8 @@ void FetchValues(uint thread, uint base, uint firstKey, uint lastKey, out uint4 
         const uint number = thread + i * NUM_THREADS;
         const uint key = min(firstKey + number / valueEights, lastKey), eight = number % valueEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights) && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
-            next[i] = ValueAt(base + key * (uint)valuePlaces[0][3] + eight * 8);
+        if ((TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights) && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
+            next[i] = ValueVector(firsts, key, eight * 8);
     }
 }
 
@@ -1582,7 +1626,7 @@ void PutValues(uint thread, uint4 next[valueEach])
     for (uint i = 0; i < valueEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights)
+        if (TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
             StoreShared(tiles[valueStart + number / valueEights * valuePitch + number % valueEights], next[i], NON_PRIVATE);
     }
 }
@@ -1751,14 +1795,14 @@ float4 StoredFour(uint own, uint y, uint x)
     return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
 }
 
-// The half at a place, of the eight there
-float HalfOf(uint4 eight, uint place)
+// A half of the eight beside it
+float HalfOf(uint4 eight, uint element)
 {
-    return f16tof32(eight[place % 8 / 2] >> (place % 2 * 16));
+    return f16tof32(eight[element % 8 / 2] >> (element % 2 * 16));
 }
 
-// The weighted sum of a column of the values, key by key. Bases are those of the row, and of the first key and value.
-float SumOf(List at, uint queryBase, uint keyBase, uint valueBase, uint column, float shift)
+// The weighted sum of a column of the values, key by key
+float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
 {
     const uint keys = KeysOf(at);
     float sum = 0;
@@ -1771,12 +1815,8 @@ float SumOf(List at, uint queryBase, uint keyBase, uint valueBase, uint column, 
             float total = 0;
             [loop]
             for (uint e = 0; e < QUERY_EIGHTS * 8; e++)
-            {
-                const uint queryPlace = queryBase + e, keyPlace = keyBase + k * (uint)keyPlaces[0][3] + e;
-                total = mad(HalfOf(QueryAt(queryPlace), queryPlace), HalfOf(KeyAt(keyPlace), keyPlace), total);
-            }
-            const uint valuePlace = valueBase + k * (uint)valuePlaces[0][3] + column;
-            sum += Weight(Scored(at, total) - shift) * HalfOf(ValueAt(valuePlace), valuePlace);
+                total = mad(HalfOf(QueryAt(queryBase + e), e), HalfOf(KeyVector(keyFirsts, k, e), e), total);
+            sum += Weight(Scored(at, total) - shift) * HalfOf(ValueVector(valueFirsts, k, column), column);
         }
     }
     return sum;
@@ -1858,6 +1898,27 @@ void MakeWeights(Eight scores[KEYS / 16], float2 shifts, out Eight weights[KEYS 
     }
 }
 
+// Multiplies what was added up for 16 rows, of a thread's two by these factors
+void Rescale(uint own, uint lane, bool areDirect, float2 factors, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+{
+    sums *= factors;
+    Eight ofRows = Spread(factors);
+    if (!areDirect)
+    {
+        StoreTold(own, lane, areDirect, factors);
+        ofRows = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
+    }
+    [unroll]
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+    {
+        Eight entries = EntriesOf(mixed[c]);
+        [unroll]
+        for (uint i = 0; i < 8; i++)
+            entries.entries[i] *= ofRows.entries[i];
+        mixed[c] = MatrixOf(entries);
+    }
+}
+
 // Lets the shifts of 16 rows follow their greatest scores; what was added up before is multiplied anew.
 void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[KEYS / 16], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
@@ -1882,22 +1943,7 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
             factors[row] = shift == shifts[row] ? 1.0f : Weight(shifts[row] - shift);
             shifts[row] = shift;
         }
-    sums *= factors;
-    Eight ofRows = Spread(factors);
-    if (!areDirect)
-    {
-        StoreTold(own, lane, areDirect, factors);
-        ofRows = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
-    }
-    [unroll]
-    for (uint c = 0; c < VALUE_SIXTEENS; c++)
-    {
-        Eight entries = EntriesOf(mixed[c]);
-        [unroll]
-        for (i = 0; i < 8; i++)
-            entries.entries[i] *= ofRows.entries[i];
-        mixed[c] = MatrixOf(entries);
-    }
+    Rescale(own, lane, areDirect, factors, sums, mixed);
 }
 
 // Stores the means of 16 rows, of which each thread has four columns of two; 16 x 16 of them at a time pass through a
@@ -1929,7 +1975,7 @@ bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, S
 
 // Works out anew, key by key, those means that are no numbers: infinities and NaN among the values are nothing where
 // keys do not count.
-void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint keyBase, uint valueBase, float2 shifts, float2 rowSums)
+void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, float2 shifts, float2 rowSums)
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [loop]
@@ -1947,7 +1993,7 @@ void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint query
             [loop]
             for (uint e = 0; e < 4; e++)
                 if ((asuint(means[e]) & 0x7f800000) == 0x7f800000)
-                    means[e] = SumOf(at, queryBase + row * (uint)queryPlaces[0][3], keyBase, valueBase, column + e, shifts[n]) / rowSums[n];
+                    means[e] = SumOf(at, queryBase + row * (uint)queryPlaces[0][3], keyFirsts, valueFirsts, column + e, shifts[n]) / rowSums[n];
             PutFour(place, means);
         }
     }
@@ -1956,18 +2002,20 @@ void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint query
 // Adds up the values of a head for the 16 rows of a wave, weighted, and the weights. These are relative to e^shift,
 // which follows the greatest score of a row only when that has grown by too much; what was added up before is
 // multiplied anew then.
-void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys, uint keyBase, uint valueBase, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint part, uint keys, uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
+    const uint ownKeys = part * KEYS * keyPitch, ownValues = valueStart + part * KEYS * valuePitch;
     [loop]
-    for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
+    for (uint tile = 0; tile < keys; tile += TILE_KEYS)
     {
+        const uint firstKey = tile + part * KEYS;
         uint j;
         ControlBarrier(2, 2, EXCHANGED);
         PutKeys(thread, nextKeys);
         PutValues(thread, nextValues);
         ControlBarrier(2, 2, EXCHANGED);
-        FetchKeys(thread, keyBase, firstKey + KEYS, keys - 1, nextKeys);
-        FetchValues(thread, valueBase, firstKey + KEYS, keys - 1, nextValues);
+        FetchKeys(thread, keyFirsts, tile + TILE_KEYS, keys - 1, nextKeys);
+        FetchValues(thread, valueFirsts, tile + TILE_KEYS, keys - 1, nextValues);
 
         Eight scores[KEYS / 16];
         [unroll]
@@ -1976,7 +2024,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
             SumMatrix products = Filled(0.0f);
             [unroll]
             for (uint d = 0; d < QUERY_SIXTEENS; d++)
-                products = MultiplyAdd(queries[d], LoadRight(tiles[j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE), products);
+                products = MultiplyAdd(queries[d], LoadRight(tiles[ownKeys + j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE), products);
             scores[j] = OwnEntries(own, lane, areDirect, products);
         }
         if (firstKey + KEYS <= keys)
@@ -1998,10 +2046,62 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
             const LeftMatrix left = LeftOfOwn(own, lane, areDirect, weights[j]);
             [unroll]
             for (uint c = 0; c < VALUE_SIXTEENS; c++)
-                mixed[c] = MultiplyAdd(left, LoadRight(tiles[valueStart + j * 16 * valuePitch + c * 2], 0, valuePitch, NON_PRIVATE), mixed[c]);
+                mixed[c] = MultiplyAdd(left, LoadRight(tiles[ownValues + j * 16 * valuePitch + c * 2], 0, valuePitch, NON_PRIVATE), mixed[c]);
         }
     }
 }
+
+#if KEY_WAVES > 1
+// Joins what the waves found that share rows: all go by the greatest shift, and the first wave gets the sums of the
+// values, always added in the same order.
+void JoinParts(uint own, uint lane, bool areDirect, uint2 places, uint rows, uint part, inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+{
+    StoreTold(own, lane, areDirect, shifts);
+    ControlBarrier(2, 2, EXCHANGED);
+    float2 factors;
+    uint i, other, c;
+    [unroll]
+    for (i = 0; i < 8; i += 2)
+        if (HalfOfEntry(i) == 0)
+        {
+            const uint row = RowOfEntry(i);
+            float shift = shifts[row];
+            [unroll]
+            for (other = 0; other < KEY_WAVES; other++)
+                shift = max(shift, StoredFour(OwnOf(rows, other), PlaceOf(places, i) / 16, 0).x);
+            factors[row] = shift == shifts[row] ? 1.0f : Weight(shifts[row] - shift);
+            shifts[row] = shift;
+        }
+    ControlBarrier(2, 2, EXCHANGED);
+    Rescale(own, lane, areDirect, factors, sums, mixed);
+    [unroll]
+    for (other = 1; other < KEY_WAVES; other++)
+    {
+        const uint start = rows * 16 * sumPitch;
+        ControlBarrier(2, 2, EXCHANGED);
+        if (part == other)
+        {
+            [unroll]
+            for (c = 0; c < VALUE_SIXTEENS; c++)
+                StoreSums(tiles[start + c * 4], mixed[c], 0, sumPitch, NON_PRIVATE);
+        }
+        ControlBarrier(2, 2, EXCHANGED);
+        if (part == 0)
+        {
+            [unroll]
+            for (c = 0; c < VALUE_SIXTEENS; c++)
+            {
+                Eight entries = EntriesOf(mixed[c]);
+                const Eight added = EntriesOf(LoadSums(tiles[start + c * 4], 0, sumPitch, NON_PRIVATE));
+                [unroll]
+                for (i = 0; i < 8; i++)
+                    entries.entries[i] += added.entries[i];
+                mixed[c] = MatrixOf(entries);
+            }
+        }
+    }
+}
+#endif
 
 // Rows of one head, 16 to a wave, with all its keys in turn
 void Attend(uint item, uint thread)
@@ -2012,8 +2112,9 @@ void Attend(uint item, uint thread)
     const uint head = item / rowBlocks;
     if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
         return;
-    const uint firstRow = item % rowBlocks * ROWS + wave * 16;
-    const uint own = ownStart + wave * 16 * ownPitch;
+    const uint rows = wave % ROW_WAVES, part = wave / ROW_WAVES;
+    const uint firstRow = item % rowBlocks * ROWS + rows * 16;
+    const uint own = OwnOf(rows, part);
 
     List at = (List)0;
     at.length = 4;
@@ -2022,13 +2123,12 @@ void Attend(uint item, uint thread)
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
-    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
     const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
     const uint keys = KeysOf(at);
     uint4 nextKeys[keyEach], nextValues[valueEach];
-    FetchKeys(thread, keyBase, 0, max(keys, 1) - 1, nextKeys);
-    FetchValues(thread, valueBase, 0, max(keys, 1) - 1, nextValues);
+    FetchKeys(thread, keyFirsts, 0, max(keys, 1) - 1, nextKeys);
+    FetchValues(thread, valueFirsts, 0, max(keys, 1) - 1, nextValues);
     uint2 places;
     const bool areDirect = PlaceEntries(own, lane, places);
     ControlBarrier(2, 2, EXCHANGED);
@@ -2041,25 +2141,39 @@ void Attend(uint item, uint thread)
         mixed[c] = Filled(0.0f);
     float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
     if (areDirect)  // twice, since a test among the products would cost a tenth of the speed
-        Mix(own, lane, thread, true, places, at, firstRow, keys, keyBase, valueBase, queries, nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, true, places, at, firstRow, part, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
     else
-        Mix(own, lane, thread, false, places, at, firstRow, keys, keyBase, valueBase, queries, nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, false, places, at, firstRow, part, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
 
+#if KEY_WAVES > 1
+    JoinParts(own, lane, areDirect, places, rows, part, shifts, sums, mixed);
+#endif
     uint n;
     StoreTold(own, lane, areDirect, shifts);
     [unroll]
     for (n = 0; n < 2; n++)
         shifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
     StoreTold(own, lane, areDirect, sums);
+#if KEY_WAVES > 1
+    ControlBarrier(2, 2, EXCHANGED);
+    if (part > 0)
+        return;
+#endif
+    sums = float2(0, 0);
     [unroll]
-    for (n = 0; n < 2; n++)
+    for (uint other = 0; other < KEY_WAVES; other++)
     {
-        const uint y = n * 8 + lane / 4;
-        const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4)) + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
-        sums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
+        const uint place = OwnOf(rows, other);
+        [unroll]
+        for (n = 0; n < 2; n++)
+        {
+            const uint y = n * 8 + lane / 4;
+            const float4 four = (StoredFour(place, y, 0) + StoredFour(place, y, 4)) + (StoredFour(place, y, 8) + StoredFour(place, y, 12));
+            sums[n] += ((four.x + four.y) + (four.z + four.w)) / 4;
+        }
     }
     if (StoreMeans(own, lane, firstRow, outputBase, sums, mixed))
-        StoreStrange(lane, at, firstRow, outputBase, queryBase, keyBase, valueBase, shifts, sums);
+        StoreStrange(lane, at, firstRow, outputBase, queryBase, keyFirsts, valueFirsts, shifts, sums);
 }
 #elif BY_PARTS
 static const uint STRANDS = NUM_THREADS / LANES;  // keys side by side
@@ -2072,6 +2186,7 @@ typedef uint4 Loaded;
 groupshared float held[NUM_THREADS * 8];  // what threads exchange
 groupshared float weights[PART_KEYS * ROWS];  // by queries; scores at first
 #else
+static const uint FETCHES = 4;  // parts that a thread reads at once
 groupshared float4 heldMeans[NUM_THREADS];
 groupshared float2 heldSums[NUM_THREADS];
 #endif
@@ -2129,6 +2244,40 @@ Loaded ValueAt(uint place)
 #endif
 }
 
+// Where those of a head begin, and those that were there before
+uint2 KeyFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+}
+
+// A vector of key number `row` of a head
+Loaded KeyVector(uint2 firsts, uint row, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / VECTOR];
+#endif
+    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+}
+
+// Where those of a head begin, and those that were there before
+uint2 ValueFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+}
+
+// A vector of value number `row` of a head
+Loaded ValueVector(uint2 firsts, uint row, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / VECTOR];
+#endif
+    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+}
+
 #if SCRATCH_VECTOR == 4
 void PutFour(uint place, float4 means)
 {
@@ -2149,16 +2298,6 @@ float4 FourPut(uint place)
 }
 #endif
 
-// A vector of key number `key`; `first` and `firstBefore` are where those of the head begin
-Loaded KeyVector(uint first, uint firstBefore, uint key, uint element)
-{
-#if KEY_BEFORE_IN == 10
-    if (key < (uint)queryPlaces[1][0])
-        return pastKeyTensor[(firstBefore + key * (uint)keyPlaces[1][3] + element) / VECTOR];
-#endif
-    return KeyAt(first + key * (uint)keyPlaces[0][3] + element);
-}
-
 #if KEY_STORED_IN
 void StoreKeyVector(uint first, uint key, uint element, Loaded some)
 {
@@ -2168,16 +2307,6 @@ void StoreKeyVector(uint first, uint key, uint element, Loaded some)
 #endif
 }
 #endif
-
-// A vector of value number `key`; `first` and `firstBefore` are where those of the head begin
-Loaded ValueVector(uint first, uint firstBefore, uint key, uint element)
-{
-#if VALUE_BEFORE_IN == 11
-    if (key < (uint)queryPlaces[1][0])
-        return pastValueTensor[(firstBefore + key * (uint)valuePlaces[1][3] + element) / VECTOR];
-#endif
-    return ValueAt(first + key * (uint)valuePlaces[0][3] + element);
-}
 
 #if VALUE_STORED_IN
 void StoreValueVector(uint first, uint key, uint element, Loaded some)
@@ -2252,11 +2381,22 @@ void Attend(uint item, uint thread)
     float4 mixed = float4(0, 0, 0, 0);
     if (strand < strands)
     {
-        for (uint part = strand; part < parts; part += strands)
+        [loop]
+        for (uint first = strand; first < parts; first += strands * FETCHES)
         {
-            const uint place = PlaceOfPart(item, part);
-            const float4 found = asfloat(scratch[place + lane]), sums = asfloat(scratch[place + lanes]);
-            Join(greatest, sum, mixed, sums.x, sums.y, found);
+            float4 found[FETCHES], sums[FETCHES];
+            uint u;
+            [unroll]
+            for (u = 0; u < FETCHES; u++)
+            {
+                const uint place = PlaceOfPart(item, min(first + u * strands, parts - 1));
+                found[u] = asfloat(scratch[place + lane]);
+                sums[u] = asfloat(scratch[place + lanes]);
+            }
+            [unroll]
+            for (u = 0; u < FETCHES; u++)
+                if (first + u * strands < parts)
+                    Join(greatest, sum, mixed, sums[u].x, sums[u].y, found[u]);
         }
     }
     heldMeans[thread] = mixed;
@@ -2300,7 +2440,26 @@ float ElementOf(Loaded elements, uint number)
     } \
     GroupMemoryBarrierWithGroupSync();
 
-// Some queries of the heads that share keys, and a part of these: first all scores, then the weights, then the values
+// Reads what a thread reads at once of the values from key `first` on
+void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded values[VALUE_FETCHES][VALUE_VECTORS])
+{
+    [unroll]
+    for (uint u = 0; u < VALUE_FETCHES; u++)
+    {
+        const uint key = first + u * VALUE_STRANDS + thread / VALUE_LANES;
+        [unroll]
+        for (uint j = 0; j < VALUE_VECTORS; j++)
+        {
+            const uint column = (thread % VALUE_LANES + j * VALUE_LANES) * VECTOR;
+            values[u][j] = (Loaded)0;
+            if (key < endKey && column < (uint)keptPresentValueSizes[0][3])
+                values[u][j] = ValueVector(firsts, key, column);
+        }
+    }
+}
+
+// Some queries of the heads that share keys, and a part of these: first all scores, then the weights, then the values,
+// of which the first are under way while weights are worked out
 void Attend(uint item, uint thread)
 {
     const uint queriesOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
@@ -2320,11 +2479,9 @@ void Attend(uint item, uint thread)
     at.entries[1] = (int)firstHead;
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint keyBefore = FirstOf(keyPlaces[1], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint2 keyFirsts = KeyFirsts(keyHead);
     const uint keyStored = FirstOf(storedPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
-    const uint valueBefore = FirstOf(valuePlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint2 valueFirsts = ValueFirsts(valueHead);
     const uint valueStored = FirstOf(storedPlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
 
     uint q, j, e, u, i;
@@ -2363,7 +2520,7 @@ void Attend(uint item, uint thread)
                 const uint element = (lane + j * LANES) * VECTOR;
                 keys[u][j] = (Loaded)0;
                 if (key < endKey && element < querySize)
-                    keys[u][j] = KeyVector(keyBase, keyBefore, key, element);
+                    keys[u][j] = KeyVector(keyFirsts, key, element);
 #if KEY_STORED_IN
                 if (key < endKey && element < querySize && firstRow == 0)
                     StoreKeyVector(keyStored, key, element, keys[u][j]);
@@ -2402,6 +2559,9 @@ void Attend(uint item, uint thread)
             weights[i / TILE_KEYS * PART_KEYS + tile - firstKey + i % TILE_KEYS] = total;
         }
     }
+
+    Loaded values[VALUE_FETCHES][VALUE_VECTORS];
+    FetchValues(thread, valueFirsts, firstKey, endKey, values);
 
     // The scores made of them. A thread goes on with these, so that others need not wait.
     const uint each = PART_KEYS / NUM_THREADS;  // of a query
@@ -2467,27 +2627,21 @@ void Attend(uint item, uint thread)
     [loop]
     for (uint first = 0; firstKey + first < endKey; first += VALUE_STRANDS * VALUE_FETCHES)
     {
-        Loaded values[VALUE_FETCHES][VALUE_VECTORS];
+        if (first > 0)
+            FetchValues(thread, valueFirsts, firstKey + first, endKey, values);
         [unroll]
         for (u = 0; u < VALUE_FETCHES; u++)
         {
+#if VALUE_STORED_IN
             const uint key = firstKey + first + u * VALUE_STRANDS + valueStrand;
             [unroll]
             for (j = 0; j < VALUE_VECTORS; j++)
             {
                 const uint column = (valueLane + j * VALUE_LANES) * VECTOR;
-                values[u][j] = (Loaded)0;
-                if (key < endKey && column < valueSize)
-                    values[u][j] = ValueVector(valueBase, valueBefore, key, column);
-#if VALUE_STORED_IN
                 if (key < endKey && column < valueSize && firstRow == 0)
                     StoreValueVector(valueStored, key, column, values[u][j]);
-#endif
             }
-        }
-        [unroll]
-        for (u = 0; u < VALUE_FETCHES; u++)
-        {
+#endif
             [unroll]
             for (q = 0; q < ROWS; q++)
             {
@@ -2615,6 +2769,40 @@ Loaded ValueAt(uint place)
 #endif
 }
 
+// Where those of a head begin, and those that were there before
+uint2 KeyFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+}
+
+// A vector of key number `row` of a head
+Loaded KeyVector(uint2 firsts, uint row, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / SCRATCH_VECTOR];
+#endif
+    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+}
+
+// Where those of a head begin, and those that were there before
+uint2 ValueFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+}
+
+// A vector of value number `row` of a head
+Loaded ValueVector(uint2 firsts, uint row, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / SCRATCH_VECTOR];
+#endif
+    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+}
+
 #if SCRATCH_VECTOR == 4
 void PutFour(uint place, float4 means)
 {
@@ -2647,8 +2835,8 @@ uint2 PlaceInValues(uint number)
     return uint2(number / (valueColumns / SCRATCH_VECTOR), number % (valueColumns / SCRATCH_VECTOR) * SCRATCH_VECTOR);
 }
 
-// The next part of queries and keys, zeros outside of them. `first` are those that the bases belong to.
-void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
+// The next part of queries and keys, zeros outside of them. The base of queries is that of the first one here.
+void FetchRows(uint thread, uint queryBase, uint2 keyFirsts, uint firstKey, uint2 rest, uint element, out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
 {
     const uint size = (uint)keptQuerySizes[0][3];
     uint i;
@@ -2658,7 +2846,7 @@ void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded ne
         const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextQueries[i] = (Loaded)0;
         if (place.x < rest.x && place.y < size)
-            nextQueries[i] = QueryAt(bases.x + place.x * (uint)queryPlaces[0][3] + place.y);
+            nextQueries[i] = QueryAt(queryBase + place.x * (uint)queryPlaces[0][3] + place.y);
     }
     [unroll]
     for (i = 0; i < keyEach; i++)
@@ -2666,7 +2854,7 @@ void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded ne
         const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextKeys[i] = (Loaded)0;
         if (place.x < rest.y && place.y < size)
-            nextKeys[i] = KeyAt(bases.y + place.x * (uint)keyPlaces[0][3] + place.y);
+            nextKeys[i] = KeyVector(keyFirsts, firstKey + place.x, place.y);
     }
 }
 
@@ -2692,7 +2880,7 @@ void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach
 }
 
 // The values of the next keys, zeros outside of them
-void FetchValues(uint thread, uint base, uint rest, uint column, out Loaded next[valueEach])
+void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint column, out Loaded next[valueEach])
 {
     const uint size = (uint)keptPresentValueSizes[0][3];
     [unroll]
@@ -2701,7 +2889,7 @@ void FetchValues(uint thread, uint base, uint rest, uint column, out Loaded next
         const uint2 place = PlaceInValues(thread + i * NUM_THREADS) + uint2(0, column);
         next[i] = (Loaded)0;
         if (place.x < rest && place.y < size)
-            next[i] = ValueAt(base + place.x * (uint)valuePlaces[0][3] + place.y);
+            next[i] = ValueVector(firsts, firstKey + place.x, place.y);
     }
 }
 
@@ -2772,10 +2960,8 @@ void Attend(uint item, uint thread)
     const uint keys = KeysOf(at);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint queryRow = (uint)queryPlaces[0][3], keyRow = (uint)keyPlaces[0][3], valueRow = (uint)valuePlaces[0][3];
-    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]) + firstRow * queryRow;
-    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]) + firstRow * (uint)queryPlaces[0][3];
+    const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
     const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
 
     if (thread == 0)
@@ -2801,15 +2987,15 @@ void Attend(uint item, uint thread)
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        const uint2 bases = uint2(queryBase, keyBase + firstKey * keyRow), rest = uint2(rowsOfHead - firstRow, keys - firstKey);
+        const uint2 rest = uint2(rowsOfHead - firstRow, keys - firstKey);
         Loaded nextQueries[queryEach], nextKeys[keyEach];
-        FetchRows(thread, bases, rest, 0, nextQueries, nextKeys);
+        FetchRows(thread, queryBase, keyFirsts, firstKey, rest, 0, nextQueries, nextKeys);
         [loop]
         for (uint element = 0; element < querySize; element += DEPTH)
         {
             PutRows(thread, nextQueries, nextKeys);
             GroupMemoryBarrierWithGroupSync();
-            FetchRows(thread, bases, rest, element + DEPTH, nextQueries, nextKeys);
+            FetchRows(thread, queryBase, keyFirsts, firstKey, rest, element + DEPTH, nextQueries, nextKeys);
             [unroll]
             for (k = 0; k < DEPTH; k++)
             {
@@ -2825,7 +3011,7 @@ void Attend(uint item, uint thread)
             GroupMemoryBarrierWithGroupSync();
         }
         Loaded nextValues[valueEach];
-        FetchValues(thread, valueBase + firstKey * valueRow, rest.y, firstColumn, nextValues);
+        FetchValues(thread, valueFirsts, firstKey, rest.y, firstColumn, nextValues);
 
         // Which of them count, and what they are
         uint absent = 0;
@@ -2926,7 +3112,7 @@ void Attend(uint item, uint thread)
             PutValues(thread, nextValues);
             GroupMemoryBarrierWithGroupSync();
             const uint next = firstKey + key + DEPTH;
-            FetchValues(thread, valueBase + next * valueRow, key + DEPTH < KEYS ? keys - min(next, keys) : 0, firstColumn, nextValues);
+            FetchValues(thread, valueFirsts, next, key + DEPTH < KEYS ? keys - min(next, keys) : 0, firstColumn, nextValues);
             if (strangers == 0)
             {
                 [unroll]

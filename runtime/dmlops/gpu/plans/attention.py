@@ -12,6 +12,7 @@ from .told import NONE, Sizes, Tensor, Tensors
 from .tuning import (
     ATTENTION_FEW_DEPTH,
     ATTENTION_FEW_ROWS,
+    ATTENTION_FEW_WAVES,
     ATTENTION_GROUPS,
     ATTENTION_MANY_DEPTH,
     ATTENTION_MANY_GROUPS,
@@ -28,7 +29,12 @@ MAX_FOURS = 4
 # By matrix units
 UNIT_WAVE = 32  # threads
 UNIT_ROWS = 16  # of a wave
+UNIT_KEYS = 32  # of a tile that a wave takes
+UNIT_KEY_WAVES = 2
+UNIT_NARROW = 64  # elements of a key or a value, at most: two tiles of twice as many keys have 18 KiB then
 WIDE = 128  # elements of a query or a value, at most: a wave has registers for so long rows
+
+Eight = Annotated[list[int], 8]
 
 
 class AttentionPass(NamedTuple):
@@ -244,6 +250,54 @@ def is_whole(query: Sizes, sizes: Sizes) -> bool:
     return query[3] % 4 == 0 and sizes[3] % 4 == 0
 
 
+def with_rows(sizes: Sizes, rows: int) -> Eight:
+    """The sizes with so many rows."""
+    return [sizes[0], sizes[1], rows, sizes[3]]
+
+
+def from_row(view: View, begin: int) -> View:
+    """The view of these rows."""
+    first: Eight = []
+    for place, step in zip(view.first, view.row, strict=True):
+        first.append(place + begin * step)
+    return View(view.tensor, first, view.batch, view.head, view.row, view.element, view.limits)
+
+
+def sources_split(
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+    plain: Sources,
+    vector: int,
+    is_split: bool,
+    stores: bool,
+) -> Sources:
+    """What the pass reads and writes directly, where it would do no more than `plain` says if it knew of no
+    rows before others: if `is_split`, keys and values that were there before are read where they are, and if
+    it `stores`, all may be stored on the way."""
+    if not is_whole(kept_sizes[attention.query], kept_sizes[attention.target]):
+        return plain
+    keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
+    key_stored, value_stored = NONE, NONE
+    if stores and views.shared > 0:
+        key_stored = written_of(attention, views.key_stored, tensors, keys, vector)
+        value_stored = written_of(attention, views.value_stored, tensors, values, vector)
+    begin = rows_before(views.key_before, tensors)
+    key, value, key_before, value_before = plain.key, plain.value, NONE, NONE
+    if is_split and 0 < begin < keys[2] and begin == rows_before(views.value_before, tensors):
+        key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), vector)
+        value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
+    if key_before == NONE or value_before == NONE:
+        return Sources(plain.query, key, value, plain.output, NONE, NONE, 0, key_stored, value_stored)
+    rest = keys[2] - begin
+    key = source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector)
+    value = source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector)
+    return Sources(
+        plain.query, key, value, plain.output, key_before, value_before, begin, key_stored, value_stored
+    )
+
+
 def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int, begin: int) -> Words:
     """Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches,
     heads and rows are, in elements. `first` is that place in scratch, which has the rows from number `begin`
@@ -288,6 +342,14 @@ def places_of(
     return places
 
 
+def waves_for_keys(queries: Sizes, keys: Sizes, values: Sizes) -> int:
+    """How many waves of a group share rows, each with a part of the keys: some where a GPU has few waves
+    otherwise, and each of them has keys. Tiles of so many keys have to find room in group memory."""
+    waves = times(times(queries[0], queries[1]), ceil_div(queries[2], UNIT_ROWS))
+    is_narrow = max(keys[3], values[3]) <= UNIT_NARROW
+    return UNIT_KEY_WAVES if waves < ATTENTION_FEW_WAVES and keys[2] > UNIT_KEYS and is_narrow else 1
+
+
 def define_attention_units(
     out: Planning,
     attention: AttentionPass,
@@ -297,19 +359,24 @@ def define_attention_units(
 ) -> AttentionGroups:
     """The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves
     few groups, or half of them has room for all rows. `sizes` are those of what is written."""
-    heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
+    query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
+    heads, depth = times(sizes[0], sizes[1]), query[3]
+    key_waves = waves_for_keys(query, key, value)
     groups = times(heads, ceil_div(sizes[2], ATTENTION_MOST_WAVES * UNIT_ROWS))
     waves = ATTENTION_MOST_WAVES if groups >= ATTENTION_MANY_GROUPS else ATTENTION_WAVES
+    waves = waves // key_waves
     groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
     while waves > 1 and (groups < UNITS_GROUPS or waves // 2 * UNIT_ROWS >= sizes[2]):  # waves halve
         waves = waves // 2
         groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
+    threads = waves * key_waves * UNIT_WAVE
     out.define("MATRIX_UNITS", 1)
+    out.define("KEY_WAVES", key_waves)
     out.define("QUERY_EIGHTS", depth // 8)
     out.define("VALUE_EIGHTS", sizes[3] // 8)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
-    return AttentionGroups(times(groups, waves * UNIT_WAVE), waves * UNIT_WAVE)
+    return AttentionGroups(times(groups, threads), threads)
 
 
 def define_sources(out: Planning, sources: Sources) -> None:
@@ -318,6 +385,10 @@ def define_sources(out: Planning, sources: Sources) -> None:
     out.define("KEY_IN", sources.key + 1)
     out.define("VALUE_IN", sources.value + 1)
     out.define("OUTPUT_IN", sources.output + 1)
+    out.define("KEY_BEFORE_IN", sources.key_before + 1)
+    out.define("VALUE_BEFORE_IN", sources.value_before + 1)
+    out.define("KEY_STORED_IN", sources.key_stored + 1)
+    out.define("VALUE_STORED_IN", sources.value_stored + 1)
 
 
 def define_attention(
