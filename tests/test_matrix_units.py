@@ -333,14 +333,6 @@ def test_attention_reads_keys_of_earlier_calls_where_they_are(name: str, device:
     attends(device, desc, arrays)
 
 
-def test_two_waves_share_the_keys_of_few_queries() -> None:
-    def waves(*sizes: int) -> Any:
-        return multiplying(attention(sizes, "FLOAT16")[0]).defines["KEY_WAVES"]
-
-    assert [waves(1, 512, 512, 12, 64, 64), waves(8, 2048, 2048, 12, 64, 64)] == [2, 1]
-    assert [waves(1, 9, 32, 1, 64, 64), waves(1, 9, 33, 1, 64, 64), waves(1, 9, 33, 1, 64, 72)] == [1, 2, 1]
-
-
 def test_attention_does_not_see_what_nothing_wrote(device: Any) -> None:
     """Present tensors hold NaN and infinities beyond the keys of this call; some queries share keys."""
     batches, queries, heads, groups, depth, room = 2, 9, 4, 2, 8, 70

@@ -39,7 +39,6 @@
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
 //     QUERY_EIGHTS  elements of a query, in eights
 //     VALUE_EIGHTS  columns of the values, likewise
-//     KEY_WAVES  waves that share rows, each with its part of every tile of keys; what they find is joined in the end
 //   HALVES     1 in all passes where it is so, else 0
 //   HALVING    1 in those of them in which each thread writes eight neighbouring halves; SCRATCH_VECTOR is 4 then
 //   BY_PARTS   1, in pass 3 only: few queries, each group has a part of the keys. Of the macros above only
@@ -1369,11 +1368,9 @@ int Chosen6(List at)
 
 #if PASS == 3
 #if MATRIX_UNITS
-static const uint KEYS = 32;  // of a tile that a wave takes
-static const uint TILE_KEYS = KEYS * KEY_WAVES;
+static const uint KEYS = 32;  // of a tile
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
-static const uint ROW_WAVES = NUM_THREADS / 32 / KEY_WAVES;
-static const uint ROWS = ROW_WAVES * 16;
+static const uint ROWS = NUM_THREADS / 32 * 16;
 static const float ROOM = 5;  // the greatest weight is e^5 at first, and grows to MOST with scores: halves have e^-17 to e^11
 static const float MOST = 32768;
 static const float LOWEST = -3.402823466e38f;  // what no score is below, but minus infinity
@@ -1409,23 +1406,16 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 
 static const uint keyEights = 2 * QUERY_SIXTEENS;  // of a row
 static const uint keyPitch = keyEights + 1;  // one more, against bank conflicts
-static const uint keyEach = (TILE_KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint keyEach = (KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint valueEights = 2 * VALUE_SIXTEENS;  // of a row
 static const uint valuePitch = valueEights + 1;  // one more, against bank conflicts
-static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint valueEach = (KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
 // Group memory: a tile of keys and one of values, and for each wave 16 x 16 floats. All queries pass through it first.
 // With less of it, more groups share a processor: that is worth more than a second tile, or more queries to a wave.
-static const uint valueStart = TILE_KEYS * keyPitch, ownStart = valueStart + TILE_KEYS * valuePitch;
-static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch, queriesSize = NUM_THREADS / 32 * 16 * keyPitch;
-static const uint sumPitch = VALUE_SIXTEENS * 4;  // of sums that waves join, where the tiles were
+static const uint valueStart = KEYS * keyPitch, ownStart = valueStart + KEYS * valuePitch;
+static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch, queriesSize = ROWS * keyPitch;
 groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
-
-// Where the group memory of a wave begins: of those with the same rows, that with a part of the keys
-uint OwnOf(uint rows, uint part)
-{
-    return ownStart + (part * ROW_WAVES + rows) * 16 * ownPitch;
-}
 
 struct Eight
 {
@@ -1590,7 +1580,7 @@ void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4
         const uint number = thread + i * NUM_THREADS;
         const uint key = min(firstKey + number / keyEights, lastKey), eight = number % keyEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights) && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
+        if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights) && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
             next[i] = KeyVector(firsts, key, eight * 8);
     }
 }
@@ -1601,7 +1591,7 @@ void PutKeys(uint thread, uint4 next[keyEach])
     for (uint i = 0; i < keyEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
+        if (KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights)
             StoreShared(tiles[number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
     }
 }
@@ -1615,7 +1605,7 @@ void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uin
         const uint number = thread + i * NUM_THREADS;
         const uint key = min(firstKey + number / valueEights, lastKey), eight = number % valueEights;
         next[i] = uint4(0, 0, 0, 0);
-        if ((TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights) && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
+        if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights) && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
             next[i] = ValueVector(firsts, key, eight * 8);
     }
 }
@@ -1626,7 +1616,7 @@ void PutValues(uint thread, uint4 next[valueEach])
     for (uint i = 0; i < valueEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
+        if (KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights)
             StoreShared(tiles[valueStart + number / valueEights * valuePitch + number % valueEights], next[i], NON_PRIVATE);
     }
 }
@@ -1898,27 +1888,6 @@ void MakeWeights(Eight scores[KEYS / 16], float2 shifts, out Eight weights[KEYS 
     }
 }
 
-// Multiplies what was added up for 16 rows, of a thread's two by these factors
-void Rescale(uint own, uint lane, bool areDirect, float2 factors, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
-{
-    sums *= factors;
-    Eight ofRows = Spread(factors);
-    if (!areDirect)
-    {
-        StoreTold(own, lane, areDirect, factors);
-        ofRows = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
-    }
-    [unroll]
-    for (uint c = 0; c < VALUE_SIXTEENS; c++)
-    {
-        Eight entries = EntriesOf(mixed[c]);
-        [unroll]
-        for (uint i = 0; i < 8; i++)
-            entries.entries[i] *= ofRows.entries[i];
-        mixed[c] = MatrixOf(entries);
-    }
-}
-
 // Lets the shifts of 16 rows follow their greatest scores; what was added up before is multiplied anew.
 void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[KEYS / 16], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
@@ -1943,7 +1912,22 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
             factors[row] = shift == shifts[row] ? 1.0f : Weight(shifts[row] - shift);
             shifts[row] = shift;
         }
-    Rescale(own, lane, areDirect, factors, sums, mixed);
+    sums *= factors;
+    Eight ofRows = Spread(factors);
+    if (!areDirect)
+    {
+        StoreTold(own, lane, areDirect, factors);
+        ofRows = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
+    }
+    [unroll]
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+    {
+        Eight entries = EntriesOf(mixed[c]);
+        [unroll]
+        for (i = 0; i < 8; i++)
+            entries.entries[i] *= ofRows.entries[i];
+        mixed[c] = MatrixOf(entries);
+    }
 }
 
 // Stores the means of 16 rows, of which each thread has four columns of two; 16 x 16 of them at a time pass through a
@@ -2002,20 +1986,18 @@ void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint query
 // Adds up the values of a head for the 16 rows of a wave, weighted, and the weights. These are relative to e^shift,
 // which follows the greatest score of a row only when that has grown by too much; what was added up before is
 // multiplied anew then.
-void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint part, uint keys, uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys, uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
-    const uint ownKeys = part * KEYS * keyPitch, ownValues = valueStart + part * KEYS * valuePitch;
     [loop]
-    for (uint tile = 0; tile < keys; tile += TILE_KEYS)
+    for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
     {
-        const uint firstKey = tile + part * KEYS;
         uint j;
         ControlBarrier(2, 2, EXCHANGED);
         PutKeys(thread, nextKeys);
         PutValues(thread, nextValues);
         ControlBarrier(2, 2, EXCHANGED);
-        FetchKeys(thread, keyFirsts, tile + TILE_KEYS, keys - 1, nextKeys);
-        FetchValues(thread, valueFirsts, tile + TILE_KEYS, keys - 1, nextValues);
+        FetchKeys(thread, keyFirsts, firstKey + KEYS, keys - 1, nextKeys);
+        FetchValues(thread, valueFirsts, firstKey + KEYS, keys - 1, nextValues);
 
         Eight scores[KEYS / 16];
         [unroll]
@@ -2024,7 +2006,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
             SumMatrix products = Filled(0.0f);
             [unroll]
             for (uint d = 0; d < QUERY_SIXTEENS; d++)
-                products = MultiplyAdd(queries[d], LoadRight(tiles[ownKeys + j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE), products);
+                products = MultiplyAdd(queries[d], LoadRight(tiles[j * 16 * keyPitch + d * 2], 1, keyPitch, NON_PRIVATE), products);
             scores[j] = OwnEntries(own, lane, areDirect, products);
         }
         if (firstKey + KEYS <= keys)
@@ -2046,62 +2028,10 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
             const LeftMatrix left = LeftOfOwn(own, lane, areDirect, weights[j]);
             [unroll]
             for (uint c = 0; c < VALUE_SIXTEENS; c++)
-                mixed[c] = MultiplyAdd(left, LoadRight(tiles[ownValues + j * 16 * valuePitch + c * 2], 0, valuePitch, NON_PRIVATE), mixed[c]);
+                mixed[c] = MultiplyAdd(left, LoadRight(tiles[valueStart + j * 16 * valuePitch + c * 2], 0, valuePitch, NON_PRIVATE), mixed[c]);
         }
     }
 }
-
-#if KEY_WAVES > 1
-// Joins what the waves found that share rows: all go by the greatest shift, and the first wave gets the sums of the
-// values, always added in the same order.
-void JoinParts(uint own, uint lane, bool areDirect, uint2 places, uint rows, uint part, inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
-{
-    StoreTold(own, lane, areDirect, shifts);
-    ControlBarrier(2, 2, EXCHANGED);
-    float2 factors;
-    uint i, other, c;
-    [unroll]
-    for (i = 0; i < 8; i += 2)
-        if (HalfOfEntry(i) == 0)
-        {
-            const uint row = RowOfEntry(i);
-            float shift = shifts[row];
-            [unroll]
-            for (other = 0; other < KEY_WAVES; other++)
-                shift = max(shift, StoredFour(OwnOf(rows, other), PlaceOf(places, i) / 16, 0).x);
-            factors[row] = shift == shifts[row] ? 1.0f : Weight(shifts[row] - shift);
-            shifts[row] = shift;
-        }
-    ControlBarrier(2, 2, EXCHANGED);
-    Rescale(own, lane, areDirect, factors, sums, mixed);
-    [unroll]
-    for (other = 1; other < KEY_WAVES; other++)
-    {
-        const uint start = rows * 16 * sumPitch;
-        ControlBarrier(2, 2, EXCHANGED);
-        if (part == other)
-        {
-            [unroll]
-            for (c = 0; c < VALUE_SIXTEENS; c++)
-                StoreSums(tiles[start + c * 4], mixed[c], 0, sumPitch, NON_PRIVATE);
-        }
-        ControlBarrier(2, 2, EXCHANGED);
-        if (part == 0)
-        {
-            [unroll]
-            for (c = 0; c < VALUE_SIXTEENS; c++)
-            {
-                Eight entries = EntriesOf(mixed[c]);
-                const Eight added = EntriesOf(LoadSums(tiles[start + c * 4], 0, sumPitch, NON_PRIVATE));
-                [unroll]
-                for (i = 0; i < 8; i++)
-                    entries.entries[i] += added.entries[i];
-                mixed[c] = MatrixOf(entries);
-            }
-        }
-    }
-}
-#endif
 
 // Rows of one head, 16 to a wave, with all its keys in turn
 void Attend(uint item, uint thread)
@@ -2112,9 +2042,8 @@ void Attend(uint item, uint thread)
     const uint head = item / rowBlocks;
     if (head >= (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1])
         return;
-    const uint rows = wave % ROW_WAVES, part = wave / ROW_WAVES;
-    const uint firstRow = item % rowBlocks * ROWS + rows * 16;
-    const uint own = OwnOf(rows, part);
+    const uint firstRow = item % rowBlocks * ROWS + wave * 16;
+    const uint own = ownStart + wave * 16 * ownPitch;
 
     List at = (List)0;
     at.length = 4;
@@ -2141,36 +2070,22 @@ void Attend(uint item, uint thread)
         mixed[c] = Filled(0.0f);
     float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
     if (areDirect)  // twice, since a test among the products would cost a tenth of the speed
-        Mix(own, lane, thread, true, places, at, firstRow, part, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, true, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
     else
-        Mix(own, lane, thread, false, places, at, firstRow, part, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, false, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
 
-#if KEY_WAVES > 1
-    JoinParts(own, lane, areDirect, places, rows, part, shifts, sums, mixed);
-#endif
     uint n;
     StoreTold(own, lane, areDirect, shifts);
     [unroll]
     for (n = 0; n < 2; n++)
         shifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
     StoreTold(own, lane, areDirect, sums);
-#if KEY_WAVES > 1
-    ControlBarrier(2, 2, EXCHANGED);
-    if (part > 0)
-        return;
-#endif
-    sums = float2(0, 0);
     [unroll]
-    for (uint other = 0; other < KEY_WAVES; other++)
+    for (n = 0; n < 2; n++)
     {
-        const uint place = OwnOf(rows, other);
-        [unroll]
-        for (n = 0; n < 2; n++)
-        {
-            const uint y = n * 8 + lane / 4;
-            const float4 four = (StoredFour(place, y, 0) + StoredFour(place, y, 4)) + (StoredFour(place, y, 8) + StoredFour(place, y, 12));
-            sums[n] += ((four.x + four.y) + (four.z + four.w)) / 4;
-        }
+        const uint y = n * 8 + lane / 4;
+        const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4)) + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
+        sums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
     }
     if (StoreMeans(own, lane, firstRow, outputBase, sums, mixed))
         StoreStrange(lane, at, firstRow, outputBase, queryBase, keyFirsts, valueFirsts, shifts, sums);

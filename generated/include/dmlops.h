@@ -24354,8 +24354,6 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
     each, int64_t first_part);
-DMLOPS_CALLED int64_t dmlops_plan_waves_for_keys(dmlops_planning* planning, const dmlops_plan_int_8* queries, const
-    dmlops_plan_int_8* keys, const dmlops_plan_int_8* values);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes);
@@ -25371,34 +25369,19 @@ DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning
     return places;
 }
 
-/* How many waves of a group share rows, each with a part of the keys: some where a GPU has few waves otherwise, and
-   each of them has keys. Tiles of so many keys have to find room in group memory. */
-DMLOPS_CALLED int64_t dmlops_plan_waves_for_keys(dmlops_planning* planning, const dmlops_plan_int_8* queries, const
-    dmlops_plan_int_8* keys, const dmlops_plan_int_8* values) {
-    int64_t waves = dmlops_plan_times(planning, dmlops_plan_times(planning, queries->items[dmlops_item(planning, 0,
-        queries->count)], queries->items[dmlops_item(planning, 1, queries->count)]), dmlops_plan_ceil_div(planning,
-        queries->items[dmlops_item(planning, 2, queries->count)], 16));
-    int is_narrow = dmlops_max(keys->items[dmlops_item(planning, 3, keys->count)], values->items[dmlops_item(planning,
-        3, values->count)]) <= 64;
-    return ((waves < 1024) && (keys->items[dmlops_item(planning, 2, keys->count)] > 32) && is_narrow) ? 2 : 1;
-}
-
 /* The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves few groups, or
    half of them has room for all rows. `sizes` are those of what is written. */
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dmlops_planning* planning, const
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     const dmlops_plan_int_8* sizes) {
-    dmlops_plan_int_8 query = kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    dmlops_plan_int_8 key = kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
-    dmlops_plan_int_8 value = kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    int64_t depth = query.items[dmlops_item(planning, 3, query.count)];
-    int64_t key_waves = dmlops_plan_waves_for_keys(planning, &query, &key, &value);
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
     int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], 128));
     int64_t waves = (groups >= 512) ? 8 : 4;
-    waves = dmlops_divide(waves, key_waves);
     groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2,
         sizes->count)], dmlops_multiply(waves, 16)));
     while (planning->reason == DMLOPS_REASON_NONE && ((waves > 1) && ((groups < 128) ||
@@ -25407,17 +25390,15 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_attention_units(dml
         groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning,
             2, sizes->count)], dmlops_multiply(waves, 16)));
     }
-    int64_t threads = dmlops_multiply(dmlops_multiply(waves, key_waves), 32);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
-    dmlops_out_define(planning, "", "KEY_WAVES", key_waves);
     dmlops_out_define(planning, "", "QUERY_EIGHTS", dmlops_divide(depth, 8));
     dmlops_out_define(planning, "", "VALUE_EIGHTS", dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)],
         8));
     dmlops_out_define(planning, "", "SCRATCH_VECTOR", 4);
     dmlops_out_define(planning, "", "SCORES_TOLD", (int64_t)dmlops_plan_is_told(planning, attention, tensors));
     dmlops_plan_AttentionGroups made_1;
-    made_1.threads = dmlops_plan_times(planning, groups, threads);
-    made_1.in_group = threads;
+    made_1.threads = dmlops_plan_times(planning, groups, dmlops_multiply(waves, 32));
+    made_1.in_group = dmlops_multiply(waves, 32);
     return made_1;
 }
 

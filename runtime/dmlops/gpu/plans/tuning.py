@@ -147,8 +147,6 @@ ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
 "the same, where that leaves many groups"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: more than 384, less than 1536
 "groups that are many"
-ATTENTION_FEW_WAVES = 1024  # not measured
-"waves below which two share the keys of their rows"
 
 PARTS_MOST_QUERIES = 8  # not measured
 "queries up to which keys and values are read once for all heads that share them, in parts"

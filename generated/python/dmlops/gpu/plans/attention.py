@@ -14,7 +14,6 @@ from .told import NONE, Sizes, Tensor, Tensors
 from .tuning import (
     ATTENTION_FEW_DEPTH,
     ATTENTION_FEW_ROWS,
-    ATTENTION_FEW_WAVES,
     ATTENTION_GROUPS,
     ATTENTION_MANY_DEPTH,
     ATTENTION_MANY_GROUPS,
@@ -31,9 +30,6 @@ MAX_FOURS = 4
 # By matrix units
 UNIT_WAVE = 32  # threads
 UNIT_ROWS = 16  # of a wave
-UNIT_KEYS = 32  # of a tile that a wave takes
-UNIT_KEY_WAVES = 2
-UNIT_NARROW = 64  # elements of a key or a value, at most: two tiles of twice as many keys have 18 KiB then
 WIDE = 128  # elements of a query or a value, at most: a wave has registers for so long rows
 
 Eight = Annotated[list[int], 8]
@@ -344,14 +340,6 @@ def places_of(
     return places
 
 
-def waves_for_keys(queries: Sizes, keys: Sizes, values: Sizes) -> int:
-    """How many waves of a group share rows, each with a part of the keys: some where a GPU has few waves
-    otherwise, and each of them has keys. Tiles of so many keys have to find room in group memory."""
-    waves = times(times(queries[0], queries[1]), ceil_div(queries[2], UNIT_ROWS))
-    is_narrow = max(keys[3], values[3]) <= UNIT_NARROW
-    return UNIT_KEY_WAVES if waves < ATTENTION_FEW_WAVES and keys[2] > UNIT_KEYS and is_narrow else 1
-
-
 def define_attention_units(
     out: Planning,
     attention: AttentionPass,
@@ -361,24 +349,19 @@ def define_attention_units(
 ) -> AttentionGroups:
     """The macros of the pass by matrix units: a group for some rows of a head, for fewer where that leaves
     few groups, or half of them has room for all rows. `sizes` are those of what is written."""
-    query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
-    heads, depth = times(sizes[0], sizes[1]), query[3]
-    key_waves = waves_for_keys(query, key, value)
+    heads, depth = times(sizes[0], sizes[1]), kept_sizes[attention.query][3]
     groups = times(heads, ceil_div(sizes[2], ATTENTION_MOST_WAVES * UNIT_ROWS))
     waves = ATTENTION_MOST_WAVES if groups >= ATTENTION_MANY_GROUPS else ATTENTION_WAVES
-    waves = waves // key_waves
     groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
     while waves > 1 and (groups < UNITS_GROUPS or waves // 2 * UNIT_ROWS >= sizes[2]):  # waves halve
         waves = waves // 2
         groups = times(heads, ceil_div(sizes[2], waves * UNIT_ROWS))
-    threads = waves * key_waves * UNIT_WAVE
     out.define("MATRIX_UNITS", 1)
-    out.define("KEY_WAVES", key_waves)
     out.define("QUERY_EIGHTS", depth // 8)
     out.define("VALUE_EIGHTS", sizes[3] // 8)
     out.define("SCRATCH_VECTOR", 4)
     out.define("SCORES_TOLD", int(is_told(attention, tensors)))
-    return AttentionGroups(times(groups, threads), threads)
+    return AttentionGroups(times(groups, waves * UNIT_WAVE), waves * UNIT_WAVE)
 
 
 def define_sources(out: Planning, sources: Sources) -> None:
