@@ -220,9 +220,27 @@ def test_keys_with_gaps(name: str, stride: tuple[int, ...], kind: str, device: A
     check(device, desc, arrays)
 
 
+MANY = {  # queries that are too many for parts, with the dispatches that it takes
+    "past and new keys": ((2, 9, 70, 2, 2, 16, 8), ("KeyTensor",), 1),
+    "past keys alone": ((1, 12, 40, 2, 2, 8, 16), (), 1),
+    "shared by heads": ((1, 35, 33, 4, 2, 16, 16), ("KeyTensor", "RelativePositionBiasTensor"), 1),
+    "a bias": ((2, 17, 31, 2, 1, 16, 8), ("KeyTensor", "BiasTensor"), 4),
+    "present keys": ((1, 9, 40, 2, 2, 8, 8), ("KeyTensor", *PRESENT), 5),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MANY)
+def test_many_queries_do_not_copy_them_either(name: str, kind: str, device: Any) -> None:
+    sizes, given, dispatches = MANY[name]
+    desc, arrays = decoding(kind, sizes, given)
+    assert not by_parts(desc) and len(gpu.planned(desc).dispatches) == dispatches
+    check(device, desc, arrays)
+
+
 def test_plans_of_decoding_in_c_are_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
-    for sizes, given, _ in DECODING.values():
+    for sizes, given, _ in (*DECODING.values(), *MANY.values()):
         for kind in KINDS:
             desc, _ = decoding(kind, sizes, given)
             for capabilities in (NO_CAPABILITIES, UNITS):

@@ -19,6 +19,7 @@ from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.matrix_units import UnitTile
 from gpu_device import device, run_in_guard_zones
 from matrix_units_apart import taken_apart
+from test_attention_parts import MANY, decoding
 from test_hlsl import instructions, validate
 from test_schedules_contraction import convolution, filled, of, product, spread
 from test_schedules_rows import attention
@@ -396,6 +397,14 @@ def test_attention_with_infinities_and_nan(device: Any) -> None:
     arrays["QueryTensor"][0, 2] = np.nan
     found = attends(device, desc, arrays)
     assert np.isfinite(found[0, 3:, 4:8]).any() and np.isfinite(found[0, :2, 12:]).all()
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_attention_reads_keys_of_earlier_calls_where_they_are(name: str, device: Any) -> None:
+    sizes, given, dispatches = MANY[name]
+    desc, arrays = decoding("FLOAT16", sizes, given)
+    assert len(gpu.planned(desc, UNITS).dispatches) == dispatches
+    attends(device, desc, arrays)
 
 
 def test_attention_does_not_see_what_nothing_wrote(device: Any) -> None:

@@ -30,6 +30,8 @@ UNIT_WAVE = 32  # threads
 UNIT_ROWS = 16  # of a wave
 WIDE = 128  # elements of a query or a value, at most: a wave has registers for so long rows
 
+Eight = Annotated[list[int], 8]
+
 
 class AttentionPass(NamedTuple):
     """Pass `number` of the shader, or NONE, is attention. Queries, keys, values and `target`, which it
@@ -244,6 +246,54 @@ def is_whole(query: Sizes, sizes: Sizes) -> bool:
     return query[3] % 4 == 0 and sizes[3] % 4 == 0
 
 
+def with_rows(sizes: Sizes, rows: int) -> Eight:
+    """The sizes with so many rows."""
+    return [sizes[0], sizes[1], rows, sizes[3]]
+
+
+def from_row(view: View, begin: int) -> View:
+    """The view of these rows."""
+    first: Eight = []
+    for place, step in zip(view.first, view.row, strict=True):
+        first.append(place + begin * step)
+    return View(view.tensor, first, view.batch, view.head, view.row, view.element, view.limits)
+
+
+def sources_split(
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+    plain: Sources,
+    vector: int,
+    is_split: bool,
+    stores: bool,
+) -> Sources:
+    """What the pass reads and writes directly, where it would do no more than `plain` says if it knew of no
+    rows before others: if `is_split`, keys and values that were there before are read where they are, and if
+    it `stores`, all may be stored on the way."""
+    if not is_whole(kept_sizes[attention.query], kept_sizes[attention.target]):
+        return plain
+    keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
+    key_stored, value_stored = NONE, NONE
+    if stores and views.shared > 0:
+        key_stored = written_of(attention, views.key_stored, tensors, keys, vector)
+        value_stored = written_of(attention, views.value_stored, tensors, values, vector)
+    begin = rows_before(views.key_before, tensors)
+    key, value, key_before, value_before = plain.key, plain.value, NONE, NONE
+    if is_split and 0 < begin < keys[2] and begin == rows_before(views.value_before, tensors):
+        key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), vector)
+        value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
+    if key_before == NONE or value_before == NONE:
+        return Sources(plain.query, key, value, plain.output, NONE, NONE, 0, key_stored, value_stored)
+    rest = keys[2] - begin
+    key = source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector)
+    value = source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector)
+    return Sources(
+        plain.query, key, value, plain.output, key_before, value_before, begin, key_stored, value_stored
+    )
+
+
 def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int, begin: int) -> Words:
     """Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches,
     heads and rows are, in elements. `first` is that place in scratch, which has the rows from number `begin`
@@ -318,6 +368,10 @@ def define_sources(out: Planning, sources: Sources) -> None:
     out.define("KEY_IN", sources.key + 1)
     out.define("VALUE_IN", sources.value + 1)
     out.define("OUTPUT_IN", sources.output + 1)
+    out.define("KEY_BEFORE_IN", sources.key_before + 1)
+    out.define("VALUE_BEFORE_IN", sources.value_before + 1)
+    out.define("KEY_STORED_IN", sources.key_stored + 1)
+    out.define("VALUE_STORED_IN", sources.value_stored + 1)
 
 
 def define_attention(

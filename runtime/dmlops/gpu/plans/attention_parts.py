@@ -15,19 +15,13 @@ from .attention import (
     AttentionPass,
     AttentionViews,
     Sources,
-    View,
     define_sources,
     is_told,
-    rows_before,
-    source_of,
-    written_of,
 )
 from .loops import ceil_div, power_below, times
 from .planning import Planning
-from .told import NONE, Sizes, Tensors
+from .told import Sizes, Tensors
 from .tuning import PARTS_GROUPS, PARTS_KEYS, PARTS_MOST_QUERIES, PARTS_THREADS
-
-Eight = Annotated[list[int], 8]
 
 VECTOR_BITS = 128
 MOST_LANES = 16
@@ -124,51 +118,6 @@ def parts_of(
     )
 
 
-def with_rows(sizes: Sizes, rows: int) -> Eight:
-    """The sizes with so many rows."""
-    return [sizes[0], sizes[1], rows, sizes[3]]
-
-
-def from_row(view: View, begin: int) -> View:
-    """The view of these rows."""
-    first: Eight = []
-    for place, step in zip(view.first, view.row, strict=True):
-        first.append(place + begin * step)
-    return View(view.tensor, first, view.batch, view.head, view.row, view.element, view.limits)
-
-
-def sources_by_parts(
-    attention: AttentionPass,
-    views: AttentionViews,
-    tensors: Tensors,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    plain: Sources,
-    vector: int,
-    is_split: bool,
-) -> Sources:
-    """What the pass reads and writes directly, where it would do no more than `plain` says if it had no
-    parts: keys and values may be stored on the way, and, if `is_split`, those that were there before are read
-    where they are."""
-    keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
-    key_stored, value_stored = NONE, NONE
-    if views.shared > 0:
-        key_stored = written_of(attention, views.key_stored, tensors, keys, vector)
-        value_stored = written_of(attention, views.value_stored, tensors, values, vector)
-    begin = rows_before(views.key_before, tensors)
-    key, value, key_before, value_before = plain.key, plain.value, NONE, NONE
-    if is_split and 0 < begin < keys[2] and begin == rows_before(views.value_before, tensors):
-        key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), vector)
-        value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
-    if key_before == NONE or value_before == NONE:
-        return Sources(plain.query, key, value, plain.output, NONE, NONE, 0, key_stored, value_stored)
-    rest = keys[2] - begin
-    key = source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector)
-    value = source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector)
-    return Sources(
-        plain.query, key, value, plain.output, key_before, value_before, begin, key_stored, value_stored
-    )
-
-
 def words_of(parts: Parts, sizes: Sizes) -> int:
     """Words of scratch in which groups leave what they find, where it is to be joined: a row of values for
     each part of a query, and four more."""
@@ -190,10 +139,6 @@ def define_parts(
     """The macros of the pass, or, where it `joins`, of the dispatch after it: a group for each query. `sizes`
     are those of what is written."""
     define_sources(out, sources)
-    out.define("KEY_BEFORE_IN", sources.key_before + 1)
-    out.define("VALUE_BEFORE_IN", sources.value_before + 1)
-    out.define("KEY_STORED_IN", sources.key_stored + 1)
-    out.define("VALUE_STORED_IN", sources.value_stored + 1)
     out.define("BY_PARTS", 1)
     out.define("JOINS", int(joins))
     out.define("IN_PARTS", int(parts.number > 1))
