@@ -54,7 +54,7 @@
 //   VALUE_LANES  threads that share a value: a power of 2
 //   VALUE_VECTORS  vectors of a value that each of them has
 //   VALUE_FETCHES  values of which it reads these at once
-//   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where BY_PARTS reads those before
+//   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where attention reads those before
 //              in other tensors, else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -1525,6 +1525,40 @@ Loaded ValueAt(uint place)
 #endif
 }
 
+// Where those of a head begin, and those that were there before
+uint2 KeyFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+}
+
+// A vector of key number `row` of a head
+Loaded KeyVector(uint2 firsts, uint row, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / 8];
+#endif
+    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+}
+
+// Where those of a head begin, and those that were there before
+uint2 ValueFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+}
+
+// A vector of value number `row` of a head
+Loaded ValueVector(uint2 firsts, uint row, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / 8];
+#endif
+    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+}
+
 #if SCRATCH_VECTOR == 4
 void PutFour(uint place, float4 means)
 {
@@ -1546,7 +1580,7 @@ float4 FourPut(uint place)
 #endif
 
 // Reads what a thread reads of the next keys: again and again the last one after it, since weights there are 0
-void FetchKeys(uint thread, uint base, uint firstKey, uint lastKey, out uint4 next[keyEach])
+void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[keyEach])
 {
     [unroll]
     for (uint i = 0; i < keyEach; i++)
@@ -1555,7 +1589,7 @@ void FetchKeys(uint thread, uint base, uint firstKey, uint lastKey, out uint4 ne
         const uint key = min(firstKey + number / keyEights, lastKey), eight = number % keyEights;
         next[i] = uint4(0, 0, 0, 0);
         if ((KEYS * keyEights % NUM_THREADS == 0 || number < KEYS * keyEights) && (QUERY_EIGHTS % 2 == 0 || eight < QUERY_EIGHTS))
-            next[i] = KeyAt(base + key * (uint)keyPlaces[0][3] + eight * 8);
+            next[i] = KeyVector(firsts, key, eight * 8);
     }
 }
 
@@ -1571,7 +1605,7 @@ void PutKeys(uint thread, uint4 next[keyEach])
 }
 
 // Reads what a thread reads of the next values: again and again the last one after it, since weights there are 0
-void FetchValues(uint thread, uint base, uint firstKey, uint lastKey, out uint4 next[valueEach])
+void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[valueEach])
 {
     [unroll]
     for (uint i = 0; i < valueEach; i++)
@@ -1580,7 +1614,7 @@ void FetchValues(uint thread, uint base, uint firstKey, uint lastKey, out uint4 
         const uint key = min(firstKey + number / valueEights, lastKey), eight = number % valueEights;
         next[i] = uint4(0, 0, 0, 0);
         if ((KEYS * valueEights % NUM_THREADS == 0 || number < KEYS * valueEights) && (VALUE_EIGHTS % 2 == 0 || eight < VALUE_EIGHTS))
-            next[i] = ValueAt(base + key * (uint)valuePlaces[0][3] + eight * 8);
+            next[i] = ValueVector(firsts, key, eight * 8);
     }
 }
 
@@ -1759,14 +1793,14 @@ float4 StoredFour(uint own, uint y, uint x)
     return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
 }
 
-// The half at a place, of the eight there
-float HalfOf(uint4 eight, uint place)
+// A half of the eight beside it
+float HalfOf(uint4 eight, uint element)
 {
-    return f16tof32(eight[place % 8 / 2] >> (place % 2 * 16));
+    return f16tof32(eight[element % 8 / 2] >> (element % 2 * 16));
 }
 
-// The weighted sum of a column of the values, key by key. Bases are those of the row, and of the first key and value.
-float SumOf(List at, uint queryBase, uint keyBase, uint valueBase, uint column, float shift)
+// The weighted sum of a column of the values, key by key
+float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
 {
     const uint keys = KeysOf(at);
     float sum = 0;
@@ -1779,12 +1813,8 @@ float SumOf(List at, uint queryBase, uint keyBase, uint valueBase, uint column, 
             float total = 0;
             [loop]
             for (uint e = 0; e < QUERY_EIGHTS * 8; e++)
-            {
-                const uint queryPlace = queryBase + e, keyPlace = keyBase + k * (uint)keyPlaces[0][3] + e;
-                total = mad(HalfOf(QueryAt(queryPlace), queryPlace), HalfOf(KeyAt(keyPlace), keyPlace), total);
-            }
-            const uint valuePlace = valueBase + k * (uint)valuePlaces[0][3] + column;
-            sum += Weight(Scored(at, total) - shift) * HalfOf(ValueAt(valuePlace), valuePlace);
+                total = mad(HalfOf(QueryAt(queryBase + e), e), HalfOf(KeyVector(keyFirsts, k, e), e), total);
+            sum += Weight(Scored(at, total) - shift) * HalfOf(ValueVector(valueFirsts, k, column), column);
         }
     }
     return sum;
@@ -1937,7 +1967,7 @@ bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, S
 
 // Works out anew, key by key, those means that are no numbers: infinities and NaN among the values are nothing where
 // keys do not count.
-void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint keyBase, uint valueBase, float2 shifts, float2 rowSums)
+void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, float2 shifts, float2 rowSums)
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
     [loop]
@@ -1955,7 +1985,7 @@ void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint query
             [loop]
             for (uint e = 0; e < 4; e++)
                 if ((asuint(means[e]) & 0x7f800000) == 0x7f800000)
-                    means[e] = SumOf(at, queryBase + row * (uint)queryPlaces[0][3], keyBase, valueBase, column + e, shifts[n]) / rowSums[n];
+                    means[e] = SumOf(at, queryBase + row * (uint)queryPlaces[0][3], keyFirsts, valueFirsts, column + e, shifts[n]) / rowSums[n];
             PutFour(place, means);
         }
     }
@@ -1964,7 +1994,7 @@ void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint query
 // Adds up the values of a head for the 16 rows of a wave, weighted, and the weights. These are relative to e^shift,
 // which follows the greatest score of a row only when that has grown by too much; what was added up before is
 // multiplied anew then.
-void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys, uint keyBase, uint valueBase, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys, uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     [loop]
     for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
@@ -1974,8 +2004,8 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
         PutKeys(thread, nextKeys);
         PutValues(thread, nextValues);
         ControlBarrier(2, 2, EXCHANGED);
-        FetchKeys(thread, keyBase, firstKey + KEYS, keys - 1, nextKeys);
-        FetchValues(thread, valueBase, firstKey + KEYS, keys - 1, nextValues);
+        FetchKeys(thread, keyFirsts, firstKey + KEYS, keys - 1, nextKeys);
+        FetchValues(thread, valueFirsts, firstKey + KEYS, keys - 1, nextValues);
 
         Eight scores[KEYS / 16];
         [unroll]
@@ -2030,13 +2060,12 @@ void Attend(uint item, uint thread)
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
-    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
     const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
     const uint keys = KeysOf(at);
     uint4 nextKeys[keyEach], nextValues[valueEach];
-    FetchKeys(thread, keyBase, 0, max(keys, 1) - 1, nextKeys);
-    FetchValues(thread, valueBase, 0, max(keys, 1) - 1, nextValues);
+    FetchKeys(thread, keyFirsts, 0, max(keys, 1) - 1, nextKeys);
+    FetchValues(thread, valueFirsts, 0, max(keys, 1) - 1, nextValues);
     uint2 places;
     const bool areDirect = PlaceEntries(own, lane, places);
     ControlBarrier(2, 2, EXCHANGED);
@@ -2049,9 +2078,9 @@ void Attend(uint item, uint thread)
         mixed[c] = Filled(0.0f);
     float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
     if (areDirect)  // twice, since a test among the products would cost a tenth of the speed
-        Mix(own, lane, thread, true, places, at, firstRow, keys, keyBase, valueBase, queries, nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, true, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
     else
-        Mix(own, lane, thread, false, places, at, firstRow, keys, keyBase, valueBase, queries, nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, false, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues, shifts, sums, mixed);
 
     uint n;
     StoreTold(own, lane, areDirect, shifts);
@@ -2067,7 +2096,7 @@ void Attend(uint item, uint thread)
         sums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
     }
     if (StoreMeans(own, lane, firstRow, outputBase, sums, mixed))
-        StoreStrange(lane, at, firstRow, outputBase, queryBase, keyBase, valueBase, shifts, sums);
+        StoreStrange(lane, at, firstRow, outputBase, queryBase, keyFirsts, valueFirsts, shifts, sums);
 }
 #elif BY_PARTS
 static const uint STRANDS = NUM_THREADS / LANES;  // keys side by side
@@ -2080,6 +2109,7 @@ typedef uint4 Loaded;
 groupshared float held[NUM_THREADS * 8];  // what threads exchange
 groupshared float weights[PART_KEYS * ROWS];  // by queries; scores at first
 #else
+static const uint FETCHES = 4;  // parts that a thread reads at once
 groupshared float4 heldMeans[NUM_THREADS];
 groupshared float2 heldSums[NUM_THREADS];
 #endif
@@ -2137,6 +2167,40 @@ Loaded ValueAt(uint place)
 #endif
 }
 
+// Where those of a head begin, and those that were there before
+uint2 KeyFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+}
+
+// A vector of key number `row` of a head
+Loaded KeyVector(uint2 firsts, uint row, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / VECTOR];
+#endif
+    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+}
+
+// Where those of a head begin, and those that were there before
+uint2 ValueFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+}
+
+// A vector of value number `row` of a head
+Loaded ValueVector(uint2 firsts, uint row, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / VECTOR];
+#endif
+    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+}
+
 #if SCRATCH_VECTOR == 4
 void PutFour(uint place, float4 means)
 {
@@ -2157,16 +2221,6 @@ float4 FourPut(uint place)
 }
 #endif
 
-// A vector of key number `key`; `first` and `firstBefore` are where those of the head begin
-Loaded KeyVector(uint first, uint firstBefore, uint key, uint element)
-{
-#if KEY_BEFORE_IN == 10
-    if (key < (uint)queryPlaces[1][0])
-        return pastKeyTensor[(firstBefore + key * (uint)keyPlaces[1][3] + element) / VECTOR];
-#endif
-    return KeyAt(first + key * (uint)keyPlaces[0][3] + element);
-}
-
 #if KEY_STORED_IN
 void StoreKeyVector(uint first, uint key, uint element, Loaded some)
 {
@@ -2176,16 +2230,6 @@ void StoreKeyVector(uint first, uint key, uint element, Loaded some)
 #endif
 }
 #endif
-
-// A vector of value number `key`; `first` and `firstBefore` are where those of the head begin
-Loaded ValueVector(uint first, uint firstBefore, uint key, uint element)
-{
-#if VALUE_BEFORE_IN == 11
-    if (key < (uint)queryPlaces[1][0])
-        return pastValueTensor[(firstBefore + key * (uint)valuePlaces[1][3] + element) / VECTOR];
-#endif
-    return ValueAt(first + key * (uint)valuePlaces[0][3] + element);
-}
 
 #if VALUE_STORED_IN
 void StoreValueVector(uint first, uint key, uint element, Loaded some)
@@ -2260,11 +2304,22 @@ void Attend(uint item, uint thread)
     float4 mixed = float4(0, 0, 0, 0);
     if (strand < strands)
     {
-        for (uint part = strand; part < parts; part += strands)
+        [loop]
+        for (uint first = strand; first < parts; first += strands * FETCHES)
         {
-            const uint place = PlaceOfPart(item, part);
-            const float4 found = asfloat(scratch[place + lane]), sums = asfloat(scratch[place + lanes]);
-            Join(greatest, sum, mixed, sums.x, sums.y, found);
+            float4 found[FETCHES], sums[FETCHES];
+            uint u;
+            [unroll]
+            for (u = 0; u < FETCHES; u++)
+            {
+                const uint place = PlaceOfPart(item, min(first + u * strands, parts - 1));
+                found[u] = asfloat(scratch[place + lane]);
+                sums[u] = asfloat(scratch[place + lanes]);
+            }
+            [unroll]
+            for (u = 0; u < FETCHES; u++)
+                if (first + u * strands < parts)
+                    Join(greatest, sum, mixed, sums[u].x, sums[u].y, found[u]);
         }
     }
     heldMeans[thread] = mixed;
@@ -2308,7 +2363,26 @@ float ElementOf(Loaded elements, uint number)
     } \
     GroupMemoryBarrierWithGroupSync();
 
-// Some queries of the heads that share keys, and a part of these: first all scores, then the weights, then the values
+// Reads what a thread reads at once of the values from key `first` on
+void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded values[VALUE_FETCHES][VALUE_VECTORS])
+{
+    [unroll]
+    for (uint u = 0; u < VALUE_FETCHES; u++)
+    {
+        const uint key = first + u * VALUE_STRANDS + thread / VALUE_LANES;
+        [unroll]
+        for (uint j = 0; j < VALUE_VECTORS; j++)
+        {
+            const uint column = (thread % VALUE_LANES + j * VALUE_LANES) * VECTOR;
+            values[u][j] = (Loaded)0;
+            if (key < endKey && column < (uint)keptPresentValueSizes[0][3])
+                values[u][j] = ValueVector(firsts, key, column);
+        }
+    }
+}
+
+// Some queries of the heads that share keys, and a part of these: first all scores, then the weights, then the values,
+// of which the first are under way while weights are worked out
 void Attend(uint item, uint thread)
 {
     const uint queriesOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
@@ -2328,11 +2402,9 @@ void Attend(uint item, uint thread)
     at.entries[1] = (int)firstHead;
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint keyBefore = FirstOf(keyPlaces[1], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint2 keyFirsts = KeyFirsts(keyHead);
     const uint keyStored = FirstOf(storedPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
-    const uint valueBefore = FirstOf(valuePlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint2 valueFirsts = ValueFirsts(valueHead);
     const uint valueStored = FirstOf(storedPlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
 
     uint q, j, e, u, i;
@@ -2371,7 +2443,7 @@ void Attend(uint item, uint thread)
                 const uint element = (lane + j * LANES) * VECTOR;
                 keys[u][j] = (Loaded)0;
                 if (key < endKey && element < querySize)
-                    keys[u][j] = KeyVector(keyBase, keyBefore, key, element);
+                    keys[u][j] = KeyVector(keyFirsts, key, element);
 #if KEY_STORED_IN
                 if (key < endKey && element < querySize && firstRow == 0)
                     StoreKeyVector(keyStored, key, element, keys[u][j]);
@@ -2410,6 +2482,9 @@ void Attend(uint item, uint thread)
             weights[i / TILE_KEYS * PART_KEYS + tile - firstKey + i % TILE_KEYS] = total;
         }
     }
+
+    Loaded values[VALUE_FETCHES][VALUE_VECTORS];
+    FetchValues(thread, valueFirsts, firstKey, endKey, values);
 
     // The scores made of them. A thread goes on with these, so that others need not wait.
     const uint each = PART_KEYS / NUM_THREADS;  // of a query
@@ -2475,27 +2550,21 @@ void Attend(uint item, uint thread)
     [loop]
     for (uint first = 0; firstKey + first < endKey; first += VALUE_STRANDS * VALUE_FETCHES)
     {
-        Loaded values[VALUE_FETCHES][VALUE_VECTORS];
+        if (first > 0)
+            FetchValues(thread, valueFirsts, firstKey + first, endKey, values);
         [unroll]
         for (u = 0; u < VALUE_FETCHES; u++)
         {
+#if VALUE_STORED_IN
             const uint key = firstKey + first + u * VALUE_STRANDS + valueStrand;
             [unroll]
             for (j = 0; j < VALUE_VECTORS; j++)
             {
                 const uint column = (valueLane + j * VALUE_LANES) * VECTOR;
-                values[u][j] = (Loaded)0;
-                if (key < endKey && column < valueSize)
-                    values[u][j] = ValueVector(valueBase, valueBefore, key, column);
-#if VALUE_STORED_IN
                 if (key < endKey && column < valueSize && firstRow == 0)
                     StoreValueVector(valueStored, key, column, values[u][j]);
-#endif
             }
-        }
-        [unroll]
-        for (u = 0; u < VALUE_FETCHES; u++)
-        {
+#endif
             [unroll]
             for (q = 0; q < ROWS; q++)
             {
@@ -2623,6 +2692,40 @@ Loaded ValueAt(uint place)
 #endif
 }
 
+// Where those of a head begin, and those that were there before
+uint2 KeyFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+}
+
+// A vector of key number `row` of a head
+Loaded KeyVector(uint2 firsts, uint row, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / SCRATCH_VECTOR];
+#endif
+    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+}
+
+// Where those of a head begin, and those that were there before
+uint2 ValueFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+}
+
+// A vector of value number `row` of a head
+Loaded ValueVector(uint2 firsts, uint row, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (row < (uint)queryPlaces[1][0])
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / SCRATCH_VECTOR];
+#endif
+    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+}
+
 #if SCRATCH_VECTOR == 4
 void PutFour(uint place, float4 means)
 {
@@ -2655,8 +2758,8 @@ uint2 PlaceInValues(uint number)
     return uint2(number / (valueColumns / SCRATCH_VECTOR), number % (valueColumns / SCRATCH_VECTOR) * SCRATCH_VECTOR);
 }
 
-// The next part of queries and keys, zeros outside of them. `first` are those that the bases belong to.
-void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
+// The next part of queries and keys, zeros outside of them. The base of queries is that of the first one here.
+void FetchRows(uint thread, uint queryBase, uint2 keyFirsts, uint firstKey, uint2 rest, uint element, out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
 {
     const uint size = (uint)keptQuerySizes[0][3];
     uint i;
@@ -2666,7 +2769,7 @@ void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded ne
         const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextQueries[i] = (Loaded)0;
         if (place.x < rest.x && place.y < size)
-            nextQueries[i] = QueryAt(bases.x + place.x * (uint)queryPlaces[0][3] + place.y);
+            nextQueries[i] = QueryAt(queryBase + place.x * (uint)queryPlaces[0][3] + place.y);
     }
     [unroll]
     for (i = 0; i < keyEach; i++)
@@ -2674,7 +2777,7 @@ void FetchRows(uint thread, uint2 bases, uint2 rest, uint element, out Loaded ne
         const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextKeys[i] = (Loaded)0;
         if (place.x < rest.y && place.y < size)
-            nextKeys[i] = KeyAt(bases.y + place.x * (uint)keyPlaces[0][3] + place.y);
+            nextKeys[i] = KeyVector(keyFirsts, firstKey + place.x, place.y);
     }
 }
 
@@ -2700,7 +2803,7 @@ void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach
 }
 
 // The values of the next keys, zeros outside of them
-void FetchValues(uint thread, uint base, uint rest, uint column, out Loaded next[valueEach])
+void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint column, out Loaded next[valueEach])
 {
     const uint size = (uint)keptPresentValueSizes[0][3];
     [unroll]
@@ -2709,7 +2812,7 @@ void FetchValues(uint thread, uint base, uint rest, uint column, out Loaded next
         const uint2 place = PlaceInValues(thread + i * NUM_THREADS) + uint2(0, column);
         next[i] = (Loaded)0;
         if (place.x < rest && place.y < size)
-            next[i] = ValueAt(base + place.x * (uint)valuePlaces[0][3] + place.y);
+            next[i] = ValueVector(firsts, firstKey + place.x, place.y);
     }
 }
 
@@ -2780,10 +2883,8 @@ void Attend(uint item, uint thread)
     const uint keys = KeysOf(at);
     const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint queryRow = (uint)queryPlaces[0][3], keyRow = (uint)keyPlaces[0][3], valueRow = (uint)valuePlaces[0][3];
-    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]) + firstRow * queryRow;
-    const uint keyBase = FirstOf(keyPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint valueBase = FirstOf(valuePlaces[0], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1]) + firstRow * (uint)queryPlaces[0][3];
+    const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
     const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
 
     if (thread == 0)
@@ -2809,15 +2910,15 @@ void Attend(uint item, uint thread)
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        const uint2 bases = uint2(queryBase, keyBase + firstKey * keyRow), rest = uint2(rowsOfHead - firstRow, keys - firstKey);
+        const uint2 rest = uint2(rowsOfHead - firstRow, keys - firstKey);
         Loaded nextQueries[queryEach], nextKeys[keyEach];
-        FetchRows(thread, bases, rest, 0, nextQueries, nextKeys);
+        FetchRows(thread, queryBase, keyFirsts, firstKey, rest, 0, nextQueries, nextKeys);
         [loop]
         for (uint element = 0; element < querySize; element += DEPTH)
         {
             PutRows(thread, nextQueries, nextKeys);
             GroupMemoryBarrierWithGroupSync();
-            FetchRows(thread, bases, rest, element + DEPTH, nextQueries, nextKeys);
+            FetchRows(thread, queryBase, keyFirsts, firstKey, rest, element + DEPTH, nextQueries, nextKeys);
             [unroll]
             for (k = 0; k < DEPTH; k++)
             {
@@ -2833,7 +2934,7 @@ void Attend(uint item, uint thread)
             GroupMemoryBarrierWithGroupSync();
         }
         Loaded nextValues[valueEach];
-        FetchValues(thread, valueBase + firstKey * valueRow, rest.y, firstColumn, nextValues);
+        FetchValues(thread, valueFirsts, firstKey, rest.y, firstColumn, nextValues);
 
         // Which of them count, and what they are
         uint absent = 0;
@@ -2934,7 +3035,7 @@ void Attend(uint item, uint thread)
             PutValues(thread, nextValues);
             GroupMemoryBarrierWithGroupSync();
             const uint next = firstKey + key + DEPTH;
-            FetchValues(thread, valueBase + next * valueRow, key + DEPTH < KEYS ? keys - min(next, keys) : 0, firstColumn, nextValues);
+            FetchValues(thread, valueFirsts, next, key + DEPTH < KEYS ? keys - min(next, keys) : 0, firstColumn, nextValues);
             if (strangers == 0)
             {
                 [unroll]

@@ -24418,6 +24418,13 @@ DMLOPS_CALLED dmlops_plan_AttentionViews dmlops_plan_settled(dmlops_planning* pl
     tensors, const dmlops_plan_int_8_16* kept_sizes);
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    int64_t rows);
+DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
+    begin);
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores);
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
     source, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin);
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
@@ -24436,13 +24443,6 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
 DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_int_8_16* kept_sizes);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    int64_t rows);
-DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    begin);
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_by_parts(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
-    tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split);
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planning* planning, const
@@ -25310,6 +25310,102 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
         (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0);
 }
 
+/* The sizes with so many rows. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    int64_t rows) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, rows);
+    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    return made_1;
+}
+
+/* The view of these rows. */
+DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
+    begin) {
+    dmlops_plan_int_8 first;
+    first.count = 0;
+    for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
+        const int64_t place = view->first.items[each_1];
+        const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
+        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(begin, step)));
+    }
+    dmlops_plan_View made_2;
+    made_2.tensor = view->tensor;
+    made_2.first = first;
+    made_2.batch = view->batch;
+    made_2.head = view->head;
+    made_2.row = view->row;
+    made_2.element = view->element;
+    made_2.limits = view->limits;
+    return made_2;
+}
+
+/* What the pass reads and writes directly, where it would do no more than `plain` says if it knew of no rows before
+   others: if `is_split`, keys and values that were there before are read where they are, and if it `stores`, all may
+   be stored on the way. */
+DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores) {
+    if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
+        &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)])) {
+        return *plain;
+    }
+    dmlops_plan_int_8 keys = kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
+    dmlops_plan_int_8 values = kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
+    int64_t key_stored = -1;
+    int64_t value_stored = -1;
+    if (stores && (views->shared > 0)) {
+        key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, &keys, vector);
+        value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, &values, vector);
+    }
+    int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
+    int64_t key = plain->key;
+    int64_t value = plain->value;
+    int64_t key_before = -1;
+    int64_t value_before = -1;
+    if (is_split && (0 < begin && begin < keys.items[dmlops_item(planning, 2, keys.count)]) && (begin ==
+        dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
+        dmlops_plan_int_8 made_1 = dmlops_plan_with_rows(planning, &keys, begin);
+        key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
+        dmlops_plan_int_8 made_2 = dmlops_plan_with_rows(planning, &values, begin);
+        value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
+    }
+    if ((key_before == -1) || (value_before == -1)) {
+        dmlops_plan_Sources made_3;
+        made_3.query = plain->query;
+        made_3.key = key;
+        made_3.value = value;
+        made_3.output = plain->output;
+        made_3.key_before = -1;
+        made_3.value_before = -1;
+        made_3.begin = 0;
+        made_3.key_stored = key_stored;
+        made_3.value_stored = value_stored;
+        return made_3;
+    }
+    int64_t rest = dmlops_subtract(keys.items[dmlops_item(planning, 2, keys.count)], begin);
+    dmlops_plan_View made_4 = dmlops_plan_from_row(planning, &views->key, begin);
+    dmlops_plan_int_8 made_5 = dmlops_plan_with_rows(planning, &keys, rest);
+    key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
+    dmlops_plan_View made_6 = dmlops_plan_from_row(planning, &views->value, begin);
+    dmlops_plan_int_8 made_7 = dmlops_plan_with_rows(planning, &values, rest);
+    value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
+    dmlops_plan_Sources made_8;
+    made_8.query = plain->query;
+    made_8.key = key;
+    made_8.value = value;
+    made_8.output = plain->output;
+    made_8.key_before = key_before;
+    made_8.value_before = value_before;
+    made_8.begin = begin;
+    made_8.key_stored = key_stored;
+    made_8.value_stored = value_stored;
+    return made_8;
+}
+
 /* Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches, heads and rows
    are, in elements. `first` is that place in scratch, which has the rows from number `begin` on. */
 DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
@@ -25434,6 +25530,10 @@ DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", "KEY_IN", dmlops_add(sources->key, 1));
     dmlops_out_define(planning, "", "VALUE_IN", dmlops_add(sources->value, 1));
     dmlops_out_define(planning, "", "OUTPUT_IN", dmlops_add(sources->output, 1));
+    dmlops_out_define(planning, "", "KEY_BEFORE_IN", dmlops_add(sources->key_before, 1));
+    dmlops_out_define(planning, "", "VALUE_BEFORE_IN", dmlops_add(sources->value_before, 1));
+    dmlops_out_define(planning, "", "KEY_STORED_IN", dmlops_add(sources->key_stored, 1));
+    dmlops_out_define(planning, "", "VALUE_STORED_IN", dmlops_add(sources->value_stored, 1));
 }
 
 /* The macros of the pass: a group for each block of rows and of columns of the values of a head. `sizes` are those of
@@ -25568,97 +25668,6 @@ DMLOPS_CALLED dmlops_plan_Parts dmlops_plan_parts_of(dmlops_planning* planning, 
     return made_3;
 }
 
-/* The sizes with so many rows. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    int64_t rows) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, rows);
-    dmlops_plan_int_8_insert(planning, &made_1, made_1.count, sizes->items[dmlops_item(planning, 3, sizes->count)]);
-    return made_1;
-}
-
-/* The view of these rows. */
-DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t
-    begin) {
-    dmlops_plan_int_8 first;
-    first.count = 0;
-    for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
-        const int64_t place = view->first.items[each_1];
-        const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
-        dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(begin, step)));
-    }
-    dmlops_plan_View made_2;
-    made_2.tensor = view->tensor;
-    made_2.first = first;
-    made_2.batch = view->batch;
-    made_2.head = view->head;
-    made_2.row = view->row;
-    made_2.element = view->element;
-    made_2.limits = view->limits;
-    return made_2;
-}
-
-/* What the pass reads and writes directly, where it would do no more than `plain` says if it had no parts: keys and
-   values may be stored on the way, and, if `is_split`, those that were there before are read where they are. */
-DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_by_parts(dmlops_planning* planning, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16*
-    tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split) {
-    dmlops_plan_int_8 keys = kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
-    dmlops_plan_int_8 values = kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    int64_t key_stored = -1;
-    int64_t value_stored = -1;
-    if (views->shared > 0) {
-        key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, &keys, vector);
-        value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, &values, vector);
-    }
-    int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
-    int64_t key = plain->key;
-    int64_t value = plain->value;
-    int64_t key_before = -1;
-    int64_t value_before = -1;
-    if (is_split && (0 < begin && begin < keys.items[dmlops_item(planning, 2, keys.count)]) && (begin ==
-        dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
-        dmlops_plan_int_8 made_1 = dmlops_plan_with_rows(planning, &keys, begin);
-        key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
-        dmlops_plan_int_8 made_2 = dmlops_plan_with_rows(planning, &values, begin);
-        value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
-    }
-    if ((key_before == -1) || (value_before == -1)) {
-        dmlops_plan_Sources made_3;
-        made_3.query = plain->query;
-        made_3.key = key;
-        made_3.value = value;
-        made_3.output = plain->output;
-        made_3.key_before = -1;
-        made_3.value_before = -1;
-        made_3.begin = 0;
-        made_3.key_stored = key_stored;
-        made_3.value_stored = value_stored;
-        return made_3;
-    }
-    int64_t rest = dmlops_subtract(keys.items[dmlops_item(planning, 2, keys.count)], begin);
-    dmlops_plan_View made_4 = dmlops_plan_from_row(planning, &views->key, begin);
-    dmlops_plan_int_8 made_5 = dmlops_plan_with_rows(planning, &keys, rest);
-    key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
-    dmlops_plan_View made_6 = dmlops_plan_from_row(planning, &views->value, begin);
-    dmlops_plan_int_8 made_7 = dmlops_plan_with_rows(planning, &values, rest);
-    value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
-    dmlops_plan_Sources made_8;
-    made_8.query = plain->query;
-    made_8.key = key;
-    made_8.value = value;
-    made_8.output = plain->output;
-    made_8.key_before = key_before;
-    made_8.value_before = value_before;
-    made_8.begin = begin;
-    made_8.key_stored = key_stored;
-    made_8.value_stored = value_stored;
-    return made_8;
-}
-
 /* Words of scratch in which groups leave what they find, where it is to be joined: a row of values for each part of a
    query, and four more. */
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
@@ -25679,10 +25688,6 @@ DMLOPS_CALLED dmlops_plan_AttentionGroups dmlops_plan_define_parts(dmlops_planni
     dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const
     dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, int joins) {
     dmlops_plan_define_sources(planning, sources);
-    dmlops_out_define(planning, "", "KEY_BEFORE_IN", dmlops_add(sources->key_before, 1));
-    dmlops_out_define(planning, "", "VALUE_BEFORE_IN", dmlops_add(sources->value_before, 1));
-    dmlops_out_define(planning, "", "KEY_STORED_IN", dmlops_add(sources->key_stored, 1));
-    dmlops_out_define(planning, "", "VALUE_STORED_IN", dmlops_add(sources->value_stored, 1));
     dmlops_out_define(planning, "", "BY_PARTS", 1);
     dmlops_out_define(planning, "", "JOINS", (int64_t)joins);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(parts->number > 1));
@@ -26569,18 +26574,16 @@ DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, cons
     if (attends) {
         int64_t vector = (halves != 0) ? 8 : 4;
         dmlops_plan_Sources plain = dmlops_plan_sources_of(planning, &attention, &views, &tensors, &kept_sizes, vector);
-        sources = plain;
-        if (parts.applies) {
-            dmlops_plan_Sources made_6 = dmlops_plan_sources_by_parts(planning, &attention, &views, &tensors,
-                &kept_sizes, &plain, vector, 1);
-            sources = made_6;
-        }
+        int stores = parts.applies;
+        dmlops_plan_Sources made_6 = dmlops_plan_sources_split(planning, &attention, &views, &tensors, &kept_sizes,
+            &plain, vector, 1, stores);
+        sources = made_6;
         dmlops_plan_Pass_32 made_7 = dmlops_plan_passes_with(planning, shader, &sources);
         every = made_7;
         wanted = dmlops_plan_leading(planning, &every, there);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_8 = dmlops_plan_sources_by_parts(planning, &attention, &views, &tensors,
-                &kept_sizes, &plain, vector, 0);
+            dmlops_plan_Sources made_8 = dmlops_plan_sources_split(planning, &attention, &views, &tensors, &kept_sizes,
+                &plain, vector, 0, stores);
             sources = made_8;
             dmlops_plan_Pass_32 made_9 = dmlops_plan_passes_with(planning, shader, &sources);
             every = made_9;

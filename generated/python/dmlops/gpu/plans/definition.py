@@ -21,9 +21,10 @@ from .attention import (
     places_of,
     settled,
     sources_of,
+    sources_split,
     takes_units,
 )
-from .attention_parts import Parts, define_parts, no_parts, parts_of, sources_by_parts, words_of
+from .attention_parts import Parts, define_parts, no_parts, parts_of, words_of
 from .loops import (
     Dimensions,
     Loop,
@@ -644,13 +645,12 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     if attends:
         vector = 8 if halves != 0 else 4
         plain = sources_of(attention, views, tensors, kept_sizes, vector)
-        sources = plain
-        if parts.applies:
-            sources = sources_by_parts(attention, views, tensors, kept_sizes, plain, vector, True)
+        stores = parts.applies
+        sources = sources_split(attention, views, tensors, kept_sizes, plain, vector, True, stores)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
         if sources.begin > 0 and are_read_elsewhere(shader, every, there, wanted):
-            sources = sources_by_parts(attention, views, tensors, kept_sizes, plain, vector, False)
+            sources = sources_split(attention, views, tensors, kept_sizes, plain, vector, False, stores)
             every = passes_with(shader, sources)
             wanted = leading(every, there)
     passes = with_sums(told, shader, every, wanted)
