@@ -184,9 +184,10 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
 
     def on_device(name: str) -> Any:
         moved = torch.from_numpy(arrays[name].copy()).cuda()
-        if strides[name] and strides[name][0] == 1:  # held transposed, as the shader has it
-            moved = moved.t().contiguous().t()
-        return moved
+        if not strides[name] or 0 in strides[name]:
+            return moved
+        held = torch.empty_strided(moved.shape, strides[name], dtype=moved.dtype, device="cuda")
+        return held.copy_(moved)  # where the shader has it
 
     sets = [[on_device(name) for name in arrays] for _ in range(copies(case))]
     result = case.torch(torch, *sets[0]).cpu().numpy()

@@ -2183,15 +2183,22 @@ void PutBesideOthers(uint item)
 
 #if PASS == 4
 // Writes eight halves of the left factor, in the order in which their products are added up, and zeros behind each row up to
-// whole vectors. Neighbouring threads read what phases and rows have side by side.
+// whole vectors
 void PutInOrder(uint item)
 {
+    const uint eights = (matrixDepth + 7) / 8;
+#if PHASED
+    // Neighbouring threads read what phases and rows have side by side.
     const uint number = item % matrices, above = item / matrices;
-    const uint eight = above / matrixRows, row = above - eight * matrixRows, eights = (matrixDepth + 7) / 8;
+    const uint eight = above / matrixRows, row = above - eight * matrixRows;
     if (eight >= eights)
         return;
-#if PHASED
     EnterPhase(number);
+#else
+    const uint above = item / eights, eight = item - above * eights;
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    if (number >= matrices)
+        return;
 #endif
     const uint base = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     const uint first = eight * 8;
