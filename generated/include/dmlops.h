@@ -28922,7 +28922,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     int is_last = number == dmlops_add(contracted.number, 1);
     int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
         contracted.output, told->tensors.count)]) : 1;
-    int64_t at_once = is_last ? 4 : 1;
+    int64_t at_once = (is_last && (dmlops_modulo(found->columns, 4) == 0)) ? 4 : 1;
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_divide(threads, at_once), 256, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);

@@ -17,7 +17,7 @@ from .work import Dispatch
 
 CONSTANTS = "Params"  # the constant buffer of every shader
 
-_RESOURCE = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\] (?:RW)?StructuredBuffer<[^>]*> (\w+)")
+_RESOURCE = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\] (?:\w+ )?(?:RW)?StructuredBuffer<[^>]*> (\w+)")
 _REGISTER = re.compile(r" : register\([a-z]\d+\)")
 _STRUCTURE = re.compile(r"^; Resource bind info for (\w+)\n(?:;.*\n)*?;.*\$Element\b.*Size: +(\d+)$", re.M)
 _BOUND = re.compile(r"^; (\w+) +(cbuffer|texture|UAV) ", re.M)

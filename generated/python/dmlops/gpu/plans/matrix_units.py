@@ -378,7 +378,7 @@ def dispatch_single(
     contracted = shader.contracted
     is_last = number == contracted.number + 1
     vector = stored_at_once(found, told.tensors[contracted.output]) if is_last else 1
-    at_once = 4 if is_last else 1  # parts come in fours
+    at_once = 4 if is_last and found.columns % 4 == 0 else 1
     groups = grid(out, threads // at_once, SINGLE_THREADS, 1)
     out.define("PASS", number)
     out.define("NUM_THREADS", SINGLE_THREADS)
