@@ -482,7 +482,7 @@ class Case:
         for choice in self.choices:
             assert isinstance(choice, tuple)
             for part in choice[1:]:
-                if self.says(part) is None and _mentioned(part) & value.atoms.keys():  # type: ignore[arg-type]
+                if self.says(part) is None and _mentioned(part).keys() & value.atoms.keys():  # type: ignore[arg-type]
                     yield part  # type: ignore[misc]
         for one in self.waiting:
             yield from (part for part in _literals(one.guard) if self.says(part) is None)
@@ -627,25 +627,25 @@ def _divided(a: Term, b: Term) -> tuple[Term, Term]:
     return whole, rest
 
 
-def _inside(value: Term) -> set[Atom]:
-    """The atoms of a term, and those that these are made of."""
-    found: set[Atom] = set()
+def _inside(value: Term) -> dict[Atom, None]:
+    """The atoms of a term, and those that these are made of, in an order that does not change."""
+    found: dict[Atom, None] = {}
     todo = list(value.atoms)
     while todo:
         atom = todo.pop()
         if atom not in found:
-            found.add(atom)
+            found[atom] = None
             todo += (inner for part in atom.parts for inner in part.atoms)
             if atom.key[0] == "choice":
                 todo += _mentioned(atom.key[1])  # type: ignore[arg-type]
     return found
 
 
-def _mentioned(formula: Formula) -> set[Atom]:
-    """The atoms of a condition."""
+def _mentioned(formula: Formula) -> dict[Atom, None]:
+    """The atoms of a condition, likewise."""
     match formula:
         case (">=" | "==", Term() as value):
             return _inside(value)
         case ("not" | "and" | "or", *parts):
-            return {atom for part in parts for atom in _mentioned(part)}  # type: ignore[arg-type]
-    return set()
+            return {atom: None for part in parts for atom in _mentioned(part)}  # type: ignore[arg-type]
+    return {}
