@@ -251,7 +251,9 @@ def test_what_is_no_gather_is_refused() -> None:
 
 
 RESOURCE = re.compile(
-    r"^\[\[vk::binding\(\d+, 0\)\]\] (?:SCRATCH_ACCESS )?(?:RW)?StructuredBuffer<.*> \w+ : register\(([tu])\d+\);", re.M
+    r"^\[\[vk::binding\(\d+, 0\)\]\] (?:SCRATCH_ACCESS )?(?:RW)?StructuredBuffer<.*> \w+"
+    r" : register\(([tu])\d+\);",
+    re.M,
 )
 
 
