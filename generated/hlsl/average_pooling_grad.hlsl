@@ -36,12 +36,9 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-
-
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
-#if PASS == 2
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -49,15 +46,6 @@ struct Dimension
     uint halving;
     uint shift;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {

@@ -38,7 +38,6 @@
 //   REST_X     the same along X
 //   LEAD       elements that a vector has before the first one of a block
 //   SHARES     threads that share the channels of a block: a power of 2
-
 //              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these parts
 //              4 FilterTensor for pass 2 by matrix units, into `scratch`

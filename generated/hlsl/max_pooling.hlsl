@@ -74,7 +74,6 @@ typedef OUTPUT_STORED OutputBuffer;
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-#if PASS == 1
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -82,15 +81,6 @@ struct Dimension
     uint halving;
     uint shift;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {

@@ -37,13 +37,10 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-
-
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
-#if PASS == 2
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -51,15 +48,6 @@ struct Dimension
     uint halving;
     uint shift;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
@@ -672,7 +660,7 @@ int EntryAt(List at)
 
 void Add(List at, List taken, int entry, inout REAL_VALUE total)
 {
-    if ((entry == Flat(at, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH))))
+    if (entry == Flat(at, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
         total = total + (REAL_VALUE)(REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), taken));
 }
 

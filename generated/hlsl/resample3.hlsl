@@ -61,7 +61,6 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
-#if PASS >= 2
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -69,15 +68,6 @@ struct Dimension
     uint halving;
     uint shift;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import ATOM
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.functions import type_name
@@ -55,7 +54,7 @@ def nearby_pass(printer: ShaderPrinter, operator: Operator, number: int) -> Near
         type=type_name(nearby.entry.type),
         first=printer.deciding(nearby.first),
         last=printer.deciding(nearby.last),
-        condition="" if nearby.condition is None else printer.deciding(nearby.condition, ATOM),
+        condition="" if nearby.condition is None else printer.deciding(nearby.condition),
         term=printer.value(nearby.term, False),
         value=printer.stored(nearby.output, nearby.value),
     )
