@@ -225,6 +225,28 @@ def test_in_place(session: gpu.Session) -> None:
         session.run(desc, {"ATensor": one, "BTensor": one}, in_place="ATensor")
 
 
+def test_outputs_in_place_have_a_buffer_each(session: gpu.Session) -> None:
+    """Two of them cannot take the same array, which two inputs may be; one can."""
+    tensor, count = TensorDesc("FLOAT32", (1, 1, 1, 8)), TensorDesc("UINT32", (1, 1, 1, 1))
+    names = [member.name for member in dmlops.AdamOptimizer.MEMBERS if member.role in ("input", "output")]
+    rates = {"LearningRate": 0.1, "Beta1": 0.9, "Beta2": 0.99, "Epsilon": 1e-3}
+    desc = dmlops.AdamOptimizer(**{**dict.fromkeys(names, tensor), "TrainingStepTensor": count}, **rates)
+    values, step = np.arange(1, 9, dtype=np.float32).reshape(1, 1, 1, 8), np.ones((1, 1, 1, 1), np.uint32)
+    one, turn = session.array(values), session.array(step)
+    given = dict.fromkeys(desc.IN_PLACE, one) | {"TrainingStepTensor": turn}
+    in_place = {
+        "OutputParametersTensor": "InputParametersTensor",
+        "OutputFirstMomentTensor": "InputFirstMomentTensor",
+    }
+    with pytest.raises(ValueError, match=r"^OutputParametersTensor cannot take .* InputFirstMomentTensor$"):
+        session.run(desc, given, in_place=in_place)
+    expected = reference.run(desc, {name: handle.numpy() for name, handle in given.items()})
+    in_place.popitem()
+    found = session.run(desc, given, in_place=in_place)
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name].numpy(), array, 1e-6, err_msg=name)
+
+
 def test_tensors_are_views_of_buffers(session: gpu.Session) -> None:
     values = np.arange(12, dtype=np.float32)
     array = session.array(values)

@@ -129,9 +129,10 @@ class Session:
                 raise ValueError(f"the array must be a NumPy array; it is {shown(values)}")
             tensor = TensorDesc.of(values)
         _check_tensor(tensor)
-        content = tensor_bytes("the array", tensor, fitting("the array", tensor, values))
+        array = fitting("the array", tensor, values)
+        self._device.check_sizes([buffer_size(tensor)])
+        content = tensor_bytes("the array", tensor, array)
         with self._turn():
-            self._device.check_sizes([len(content)])
             memory = self._take(len(content))
             made = self._handle(memory, tensor, tensor.size_in_bytes)
             self._device.upload(memory.place.buffer, content, memory.place.offset)
@@ -456,3 +457,5 @@ def _check_shared(
             same = inputs[name].Sizes, inputs[name].element_strides
             if name not in desc.IN_PLACE or same != (inputs[source].Sizes, inputs[source].element_strides):
                 raise ValueError(f"{output} cannot take the buffer of {source}: {name} is another view of it")
+            if name in shared.values():
+                raise ValueError(f"{output} cannot take the buffer of {source}: another takes it from {name}")
