@@ -34,6 +34,18 @@ def test_diagonal_matrix(device: Any, data_type: str) -> None:
             check(device, "DIAGONAL_MATRIX", members, {}, {"OutputTensor": expected}, strides)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1e30, -1e30, 65504.0])
+def test_values_beyond_halves_are_infinite_without_a_warning(device: Any, value: float) -> None:
+    with np.errstate(over="ignore"):
+        half = np.float16(value)
+    diagonal = np.where(np.eye(2, dtype=bool), half, np.float16(0))
+    check(device, "DIAGONAL_MATRIX", {"Offset": 0, "Value": value}, {}, {"OutputTensor": diagonal})
+    members = {"PaddingMode": "CONSTANT", "PaddingValue": value, "StartPadding": [1], "EndPadding": [0]}
+    padded = np.array([half, 1], np.float16)
+    check(device, "PADDING", members, {"InputTensor": padded[1:]}, {"OutputTensor": padded})
+
+
 @pytest.mark.parametrize("data_type", newest_types("DIAGONAL_MATRIX1"))
 def test_diagonal_matrix1(device: Any, data_type: str) -> None:
     rng = np.random.default_rng(0)

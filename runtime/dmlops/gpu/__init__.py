@@ -12,6 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..arrays import checked
 from ..compute import computation
 from ..description import Description
@@ -140,7 +142,8 @@ def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Wo
     Raises Unsupported for what the shaders cannot do.
     """
     try:
-        return work_of(computation(desc), capabilities)
+        with np.errstate(all="ignore"):  # a constant may be too large for the data type
+            return work_of(computation(desc), capabilities)
     except NotImplementedError as error:
         raise Unsupported(f"{desc.OPERATOR} has no shader yet") from error
 
