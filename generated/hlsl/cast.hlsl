@@ -239,12 +239,19 @@ double FromBits(uint64_t bits)
     return asdouble((uint)bits, (uint)(bits >> 32));
 }
 
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+double Magnitude(double x)
+{
+    return FromBits(Bits(x) & 0x7fffffffffffffffull);
+}
+
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set.
+// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
+// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 ? FromBits((Bits(x) - lost) | 0x20000000) : x;
+    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
 }
 
 float RoundingOnce(float x, uint bits) { return x; }

@@ -620,7 +620,8 @@ int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)
 uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
 
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set.
+// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
+// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }

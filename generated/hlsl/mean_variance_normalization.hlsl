@@ -445,6 +445,11 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
+double Magnitude(double x)
+{
+    return FromBits(Bits(x) & 0x7fffffffffffffffull);
+}
+
 // The magnitude; the least integer of a signed type stays itself.
 float Abs(float x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
@@ -572,11 +577,12 @@ int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : 
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set.
+// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
+// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 ? FromBits((Bits(x) - lost) | 0x20000000) : x;
+    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
 }
 
 float RoundingOnce(float x, uint bits) { return x; }

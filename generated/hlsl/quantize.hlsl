@@ -237,7 +237,8 @@ float Quantize(float x, int lowest, int highest)
 int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set.
+// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
+// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }

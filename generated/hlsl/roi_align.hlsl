@@ -468,7 +468,8 @@ int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
 
 // What a number is to be before it becomes a float that is rounded again, to fewer bits: the bits of a double that a
-// float lacks are cut off, and the last one that remains tells whether any of them was set.
+// float lacks are cut off, and the last one that remains tells whether any of them was set. What is far beyond halves
+// stays as it is: an integer of as few bits, which it may become instead, is made of its last ones.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
