@@ -79,6 +79,16 @@ def test_every_variant_compiles(operator: str, tmp_path: Path) -> None:
         assert compiler.compile(shader(operator), defines, "dxil", ["-WX"])[:4] == b"DXBC", defines
 
 
+@pytest.mark.parametrize("data_type", ["INT8", "UINT8"])
+def test_reductions_of_vectors_of_bytes_compile(data_type: str) -> None:
+    """Of which the matrix has none."""
+    desc = dmlops.Reduce(Function="MIN", InputTensor=dmlops.TensorDesc(data_type, (8, 16)), Axes=(1,))
+    (dispatch,) = gpu.planned(desc.infer()).dispatches
+    assert dispatch.defines["VECTOR"] == 4
+    for target in ("spirv", "dxil"):
+        compiler.compile(shader("REDUCE"), dispatch.defines, target, ["-WX"])
+
+
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_conventions(operator: str) -> None:
     text = shader(operator)

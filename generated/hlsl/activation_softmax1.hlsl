@@ -288,7 +288,7 @@ void Load(uint offset, out Item items[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
 #if INPUT_BITS < 16
-        items[k] = (INPUT_VALUE)(elements << 24 - 8 * k) >> 24;
+        items[k] = (INPUT_VALUE)(elements << (24 - 8 * k)) >> 24;
 #else
         items[k] = (INPUT_VALUE)elements[k];
 #endif
