@@ -1665,7 +1665,8 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
 }
 
 #if SHARES > 1
-groupshared float results[(BLOCK_ROWS * BLOCK_COLUMNS + 1) * NUM_THREADS];
+static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first one of each block
+groupshared float results[(BLOCK_ROWS * BLOCK_COLUMNS + 1) * helpers];
 #endif
 
 void FoldBlock(uint group, uint thread)
@@ -1744,20 +1745,23 @@ void FoldBlock(uint group, uint thread)
 #if SHARES > 1
     // The first thread of a block adds up what each has.
     uint n;
-    [unroll]
-    for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
-        results[n * NUM_THREADS + thread] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS];
-    results[n * NUM_THREADS + thread] = isStrange ? 1 : 0;
+    if (share > 0)
+    {
+        [unroll]
+        for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
+            results[n * helpers + thread - across] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS];
+        results[n * helpers + thread - across] = isStrange ? 1 : 0;
+    }
     GroupMemoryBarrierWithGroupSync();
     if (share == 0)
     {
         [loop]
-        for (uint other = thread + across; other < NUM_THREADS; other += across)
+        for (uint helper = thread; helper < helpers; helper += across)
         {
             [unroll]
             for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
-                totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS] += results[n * NUM_THREADS + other];
-            isStrange = isStrange || results[n * NUM_THREADS + other] != 0;
+                totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS] += results[n * helpers + helper];
+            isStrange = isStrange || results[n * helpers + helper] != 0;
         }
     }
 #endif
@@ -2359,10 +2363,10 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave
+// Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave, as many as have room
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
-static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 ? 32 : 16;
+static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 && NUM_THREADS <= 256 ? 32 : 16;
 static const uint sumPitch = 5;
 static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];

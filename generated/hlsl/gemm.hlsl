@@ -1417,10 +1417,10 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave
+// Group memory: a tile of each factor, and after all products 16 rows of some sums of each wave, as many as have room
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch;
-static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 ? 32 : 16;
+static const uint sumColumns = OUTPUT_VECTOR == 1 && !IN_PARTS && WAVE_COLUMNS > 16 && NUM_THREADS <= 256 ? 32 : 16;
 static const uint sumPitch = 5;
 static const uint sumSize = NUM_THREADS / 32 * sumColumns * sumPitch;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
