@@ -108,6 +108,8 @@ BACK = {
     "along all": back("LINEAR", of(F, 3, 4, 6, 7), of(F, 2, 3, 4, 5), [1.5, 1.3, 1.5, 1.4]),
     "all at an edge": back("LINEAR", of(F, 2, 400), of(F, 2, 3), [1.0, 1.0]),
     "no scale": back("LINEAR", of(F, 9, 8), of(F, 3, 8), [0.0, 1.0]),
+    "a scale beyond integers": back("LINEAR", of(F, 2, 8), of(F, 2, 8), [1e30, 1.0]),
+    "nearest, a scale beyond integers": back("NEAREST_NEIGHBOR", of(F, 2, 8), of(F, 2, 8), [1e30, 1.0]),
     "with gaps": back(
         "LINEAR", of(F, 2, 8, 9, strides=(200, 18, 2)), of(F, 2, 4, 6, strides=(1, 2, 9)), [1.0, 2.0, 1.5]
     ),

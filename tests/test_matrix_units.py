@@ -23,6 +23,7 @@ from test_attention_parts import MANY, decoding
 from test_hlsl import instructions, validate
 from test_schedules_contraction import convolution, filled, of, product, spread
 from test_schedules_rows import attention
+from test_schedules_sums import group_memory
 
 __all__ = ["device"]  # a fixture
 
@@ -228,6 +229,26 @@ def test_group_memory_is_what_every_device_with_them_has() -> None:
             assert used <= detection.GROUP_MEMORY and int(made["NUM_THREADS"]) <= detection.LARGEST_GROUP
 
 
+@pytest.mark.parametrize(
+    ("images", "window", "dilation"), [(2, 7, 1), (32, 7, 1), (32, 6, 3), (2, 5, 4), (2, 5, 1)]
+)
+def test_so_is_that_of_tiles_with_places_of_a_row_at_once(images: int, window: int, dilation: int) -> None:
+    padding = (window - 1) * dilation // 2
+    desc = convolution(
+        half(images, 192, 17, 70), half(256, 192, 1, window), bias=False, Dilations=[1, dilation],
+        StartPadding=[0, padding], EndPadding=[0, padding],
+    )  # fmt: skip
+    made = multiplying(desc).defines
+    assert made["TAPS_AT_ONCE"] == window
+    assert group_memory(compiler.compile(shader("CONVOLUTION"), made)) <= detection.GROUP_MEMORY
+
+
+def test_so_is_that_of_sums_of_the_largest_tile_stored_one_by_one() -> None:
+    made = multiplying(product(half(4096, 4096), half(4096, 4095), None)).defines
+    assert (made["NUM_THREADS"], made["OUTPUT_VECTOR"]) == (512, 1)
+    assert group_memory(compiler.compile(shader("GEMM"), made)) <= detection.GROUP_MEMORY
+
+
 @pytest.mark.parametrize("name", [*CASES, *ATTENTIONS])
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
@@ -318,7 +339,7 @@ def test_places_of_a_row_at_once_give_them_too(
 ) -> None:
     monkeypatch.setattr(matrix_units, "UNITS_ROWS", 1)
     if ROW_TILES[tile]:
-        monkeypatch.setattr(matrix_units, "row_tile_for", lambda found, channels: ROW_TILES[tile])
+        monkeypatch.setattr(matrix_units, "row_tile_for", lambda *given: ROW_TILES[tile])
     assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1
     check(device, ROWS[name])
     if name == "whole":

@@ -12,9 +12,11 @@ import dmlops
 from c_plans import Library, expected
 from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu import compiler, detection, shader
 from dmlops.gpu.plans import sliding
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
+from test_schedules_sums import group_memory
 
 __all__ = ["device"]
 
@@ -197,6 +199,9 @@ SPREAD = {
         OutputPadding=1,
     ),
     "in fours, dilated": spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 3, 3), Strides=4, Dilations=3),
+    "in eights, channels shared": spread(
+        of("FLOAT32", 1, 20, 3, 4), (20, 2, 5, 7), GroupCount=1, Strides=8, bias=True
+    ),
     "past the window": spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 2, 2), Strides=3, bias=True, StartPadding=0),
     "three filters": spread(
         of("FLOAT32", 2, 20, 6, 8), (20, 3, 4, 4), GroupCount=1, Strides=2, bias=True,
@@ -296,10 +301,25 @@ def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: p
         check(device, SPREAD[name])
 
 
-def test_quotients_too_many_for_a_block_come_in_phases() -> None:
-    """A step of 8 needs blocks of 8 x 8, and windows of 16 x 16 more places than a thread holds."""
-    large = spread(of("FLOAT32", 1, 8, 9, 9), (8, 1, 16, 16), Strides=8, StartPadding=4, EndPadding=4)
-    assert gpu.planned(large).dispatches[-1].defines["PHASED"] == 1
+def test_blocks_whose_channels_are_shared_fit_group_memory() -> None:
+    first = gpu.planned(SPREAD["in eights, channels shared"]).dispatches[0]
+    assert (first.defines["BLOCK_ROWS"], first.defines["BLOCK_COLUMNS"]) == (8, 8)
+    assert int(first.defines["SHARES"]) > 1
+    assert group_memory(compiler.compile(shader("CONVOLUTION"), first.defines)) <= detection.GROUP_MEMORY
+
+
+@pytest.mark.parametrize(
+    "desc",
+    [
+        spread(of("FLOAT32", 1, 8, 9, 9), (8, 1, 16, 16), Strides=8, StartPadding=4, EndPadding=4),
+        spread(of("FLOAT32", 1, 20, 4, 4), (20, 2, 5, 5), GroupCount=1, Strides=9),
+    ],
+    ids=["windows have too many places", "blocks have too many elements"],
+)
+def test_quotients_too_many_for_a_block_come_in_phases(desc: Any, device: Any) -> None:
+    """A step of 8 needs blocks of 8 x 8, which is as much as a thread holds."""
+    assert gpu.planned(desc).dispatches[-1].defines["PHASED"] == 1
+    check(device, desc)
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 32, 256])

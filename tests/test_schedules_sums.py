@@ -503,8 +503,8 @@ def test_groups_with_matrices_that_wait_give_the_same(name: str, polls: str, dev
 
 
 def group_memory(code: bytes) -> int:
-    """The bytes of arrays in group memory: variables of storage class 4."""
-    sizes, constants, arrays, pointers, total = {}, {}, {}, {}, 0
+    """The bytes of group memory: variables of storage class 4."""
+    sizes, constants, pointed, total = {}, {}, {}, 0
     for opcode, operands in instructions(code):
         if opcode in (21, 22):  # integers and floats
             sizes[operands[0]] = operands[1] // 8
@@ -512,12 +512,12 @@ def group_memory(code: bytes) -> int:
             sizes[operands[0]] = sizes.get(operands[1], 0) * operands[2]
         elif opcode == 43:
             constants[operands[1]] = operands[2]
-        elif opcode == 28:
-            arrays[operands[0]] = sizes.get(operands[1], 0) * constants[operands[2]]
+        elif opcode == 28:  # arrays
+            sizes[operands[0]] = sizes.get(operands[1], 0) * constants[operands[2]]
         elif opcode == 32:
-            pointers[operands[0]] = operands[2]
+            pointed[operands[0]] = operands[2]
         elif opcode == 59 and operands[2] == 4:
-            total += arrays[pointers[operands[0]]]
+            total += sizes[pointed[operands[0]]]
     return total
 
 

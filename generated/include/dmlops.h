@@ -24672,7 +24672,9 @@ DMLOPS_CALLED dmlops_plan_Row dmlops_plan_row_of(dmlops_planning* planning, cons
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Window* window, const dmlops_plan_Row* row);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, int64_t channels);
+    found, int64_t channels, const dmlops_plan_Row* row);
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Row* row);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
@@ -27068,7 +27070,8 @@ DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_
 /* Whether a thread can hold what a block of that size needs. */
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
     dmlops_plan_Line* across, int64_t rows, int64_t columns) {
-    int is_small = (dmlops_multiply(down->places, across->places) <= 81) && (dmlops_min(down->step, across->step) > 0);
+    int is_small = (dmlops_multiply(rows, columns) <= 64) && (dmlops_min(down->step, across->step) > 0);
+    is_small = is_small && (dmlops_multiply(down->places, across->places) <= 81);
     is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
     return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
         columns)) <= 40);
@@ -28540,35 +28543,57 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning
 /* The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such that few
    groups have many products between barriers, and many groups read little for each. */
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
-    found, int64_t channels) {
+    found, int64_t channels, const dmlops_plan_Row* row) {
     if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
+        dmlops_plan_UnitTile deep;
+        deep.rows = 64;
+        deep.columns = 128;
+        deep.depth = dmlops_gcd(32, channels);
+        deep.wave_rows = 32;
+        deep.wave_columns = 32;
+        deep.ahead = 1;
+        if (dmlops_plan_has_room(planning, &deep, row)) {
+            return deep;
+        }
         dmlops_plan_UnitTile made_1;
         made_1.rows = 64;
         made_1.columns = 128;
-        made_1.depth = dmlops_gcd(32, channels);
+        made_1.depth = 16;
         made_1.wave_rows = 32;
         made_1.wave_columns = 32;
         made_1.ahead = 1;
         return made_1;
     }
-    if (dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) {
-        dmlops_plan_UnitTile made_2;
-        made_2.rows = 128;
-        made_2.columns = 128;
-        made_2.depth = 16;
-        made_2.wave_rows = 64;
-        made_2.wave_columns = 32;
-        made_2.ahead = 1;
-        return made_2;
+    dmlops_plan_UnitTile tall;
+    tall.rows = 128;
+    tall.columns = 128;
+    tall.depth = 16;
+    tall.wave_rows = 64;
+    tall.wave_columns = 32;
+    tall.ahead = 1;
+    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && dmlops_plan_has_room(planning,
+        &tall, row)) {
+        return tall;
     }
-    dmlops_plan_UnitTile made_3;
-    made_3.rows = 64;
-    made_3.columns = 256;
-    made_3.depth = 16;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.ahead = 1;
-    return made_3;
+    dmlops_plan_UnitTile made_2;
+    made_2.rows = 64;
+    made_2.columns = 256;
+    made_2.depth = 16;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 64;
+    made_2.ahead = 1;
+    return made_2;
+}
+
+/* Whether group memory has room for a tile of both factors, in lines of whole vectors and one more. */
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
+    dmlops_plan_Row* row) {
+    (void)planning;
+    int64_t left = dmlops_multiply(tile->rows, dmlops_add(dmlops_divide(dmlops_multiply(row->taps, tile->depth), 8),
+        1));
+    int64_t right = dmlops_multiply(dmlops_add(tile->columns, row->reach), dmlops_add(dmlops_divide(tile->depth, 8),
+        1));
+    return dmlops_add(left, right) < 2048;
 }
 
 /* The tile that suits the matrices: as large as leaves enough of them. */
@@ -28780,7 +28805,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         tile = made_1;
     }
     if (row.taps > 1) {
-        dmlops_plan_UnitTile made_2 = dmlops_plan_row_tile_for(planning, &found, told->factors.depth);
+        dmlops_plan_UnitTile made_2 = dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row);
         tile = made_2;
     }
     dmlops_plan_Split split = dmlops_plan_unit_split(planning, &found, &tile, &row);

@@ -685,9 +685,11 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def whole(x: Any) -> Any:
-    """A float as an integer: toward 0, saturating, 0 of NaN."""
+    """A float as an integer: toward 0, saturating at 2**62 so that small ones can be added, 0 of NaN."""
     array = np.asarray(x)
-    return elements.convert(array, TensorDataType.INT64) if array.dtype.kind == "f" else _signed(array)
+    if array.dtype.kind != "f":
+        return _signed(array)
+    return np.clip(elements.convert(array, TensorDataType.INT64), -(2**62), 2**62)
 
 
 def _signed(array: Any) -> Any:

@@ -185,6 +185,8 @@ BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
 "elements of a block below each other, under whose windows a thread folds; half where windows do not overlap"
 BLOCK_COLUMNS = 4  # not measured
 "the same beside each other"
+BLOCK_MOST = 64  # not measured
+"elements of a block, at most: what threads that share its channels have of them fits group memory"
 BLOCK_REACH = 40  # not measured
 "elements of a row that all windows of a block cover, which a thread holds at once, at most"
 BLOCK_PLACES = 81  # not measured

@@ -54,6 +54,7 @@ from .tuning import (
 )
 
 WAVE = 32  # threads
+UNITS_MEMORY = 2048  # vectors of 16 bytes in group memory, which devices with matrix units have at least
 
 
 class UnitTile(NamedTuple):
@@ -170,14 +171,25 @@ def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
     )
 
 
-def row_tile_for(found: Matrices, channels: int) -> UnitTile:
+def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
     """The tile that suits the matrices where it has places of a row at once, each with `depth` channels: such
     that few groups have many products between barriers, and many groups read little for each."""
     if tiles_of(found, 64, 128) <= 2 * UNITS_GROUPS:
-        return UnitTile(64, 128, gcd(32, channels), 32, 32, 1)
-    if ceil_div(found.rows, 64) % 2 == 0:
-        return UnitTile(128, 128, 16, 64, 32, 1)
+        deep = UnitTile(64, 128, gcd(32, channels), 32, 32, 1)
+        if has_room(deep, row):
+            return deep
+        return UnitTile(64, 128, 16, 32, 32, 1)
+    tall = UnitTile(128, 128, 16, 64, 32, 1)
+    if ceil_div(found.rows, 64) % 2 == 0 and has_room(tall, row):
+        return tall
     return UnitTile(64, 256, 16, 32, 64, 1)
+
+
+def has_room(tile: UnitTile, row: Row) -> bool:
+    """Whether group memory has room for a tile of both factors, in lines of whole vectors and one more."""
+    left = tile.rows * (row.taps * tile.depth // 8 + 1)
+    right = (tile.columns + row.reach) * (tile.depth // 8 + 1)
+    return left + right < UNITS_MEMORY
 
 
 def unit_tile_for(found: Matrices) -> UnitTile:
@@ -271,7 +283,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     if is_divided(window):
         tile = phase_tile_for(found)
     if row.taps > 1:
-        tile = row_tile_for(found, told.factors.depth)
+        tile = row_tile_for(found, told.factors.depth, row)
     split = unit_split(found, tile, row)
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
     right = right_of(told, shader, found)

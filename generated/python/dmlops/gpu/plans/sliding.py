@@ -49,6 +49,7 @@ from .tuning import (
     BLOCK_COLUMNS,
     BLOCK_FEW,
     BLOCK_LAYERS,
+    BLOCK_MOST,
     BLOCK_PLACES,
     BLOCK_REACH,
     BLOCK_ROWS,
@@ -199,7 +200,8 @@ def reach(line: Line, elements: int) -> int:
 
 def is_unrolled(down: Line, across: Line, rows: int, columns: int) -> bool:
     """Whether a thread can hold what a block of that size needs."""
-    is_small = down.places * across.places <= BLOCK_PLACES and min(down.step, across.step) > 0
+    is_small = rows * columns <= BLOCK_MOST and min(down.step, across.step) > 0
+    is_small = is_small and down.places * across.places <= BLOCK_PLACES
     is_small = is_small and min(down.tap, across.tap) > 0
     return is_small and max(reach(down, rows), reach(across, columns)) <= BLOCK_REACH
 
