@@ -1263,7 +1263,7 @@ REAL_VALUE HeldKey(List at)
 {
     if (KeptInPlace())
     {
-        return (REAL_VALUE)ReadOutputPresentKey(at);
+        return (REAL_VALUE)ReadOutputPresentKey(Align(at, OUTPUT_PRESENT_KEY_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -1308,7 +1308,7 @@ REAL_VALUE HeldValue(List at)
 {
     if (KeptInPlace())
     {
-        return (REAL_VALUE)ReadOutputPresentValue(at);
+        return (REAL_VALUE)ReadOutputPresentValue(Align(at, OUTPUT_PRESENT_VALUE_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
