@@ -13,7 +13,7 @@ from dmlgen.resolve import load_registry
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu, reference
-from gpu_device import device, run_in_guard_zones
+from gpu_device import GUARD, device, dispatch_guarded, run_in_guard_zones
 from schedule_cases import SPECS, Variant
 
 __all__ = ["device"]
@@ -262,3 +262,36 @@ def test_what_is_not_seen_does_not_matter(device: Any) -> None:
         expected = reference.run(desc, arrays)["OutputTensor"]
     assert np.isfinite(expected).all()
     np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("leading", [(), (1,)], ids=["four dimensions", "five"])
+def test_present_tensors_keep_what_they_held(leading: tuple[int, ...], device: Any) -> None:
+    """Behind the keys of this call, and between these and the past where a length says that more came."""
+    batches, groups, room, depth, past = 2, 3, 9, 5, 4
+    kept = tensor((*leading, batches, groups, room, depth), "FLOAT32")
+    before = tensor((*leading, batches, groups, past, depth), "FLOAT32")
+    whole = tensor((batches, 2, groups * depth), "FLOAT32")
+    desc = dmlops.MultiheadAttention1(
+        QueryTensor=whole, KeyTensor=whole, ValueTensor=whole, PastKeyTensor=before, PastValueTensor=before,
+        PastSequenceLengthsTensor=tensor((batches,), "INT32"), OutputTensor=whole,
+        OutputPresentKeyTensor=kept, OutputPresentValueTensor=kept, Scale=0.3, MaskFilterValue=-1e4,
+        QueryHeadCount=groups, KeyValueHeadCount=groups, MaskType="NONE",
+    )  # fmt: skip
+    rng = np.random.default_rng(8)
+    names = ("QueryTensor", "KeyTensor", "ValueTensor", "PastKeyTensor", "PastValueTensor")
+    names += ("OutputPresentKeyTensor", "OutputPresentValueTensor", "OutputTensor")
+    arrays = {name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(np.float32) for name in names}
+    lengths = arrays["PastSequenceLengthsTensor"] = np.array([2, 6], np.int32)
+    contents = {name: array.view(np.uint8).ravel() for name, array in arrays.items()}
+    after = dispatch_guarded(device, desc.OPERATOR, gpu.planned(desc, device.capabilities), contents)
+    for one in ("Key", "Value"):
+        name = f"OutputPresent{one}Tensor"
+        found = after[name][GUARD:-GUARD].view(np.float32).reshape(batches, groups, room, depth)
+        expected = arrays[name].reshape(found.shape).copy()
+        for batch, length in enumerate(lengths):
+            old = min(length, past)
+            first = arrays[f"Past{one}Tensor"].reshape(batches, groups, past, depth)
+            expected[batch, :, :old] = first[batch, :, :old]
+            new = arrays[f"{one}Tensor"][batch].reshape(2, groups, depth).swapaxes(0, 1)
+            expected[batch, :, length : length + 2] = new
+        np.testing.assert_array_equal(found, expected, name)

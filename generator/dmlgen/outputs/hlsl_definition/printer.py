@@ -204,7 +204,9 @@ class ShaderPrinter(LoopPrinter):
                 target = arguments[0]
                 assert isinstance(target, ir.Tensor)
                 self.held[target.name] = None
-                return f"({type_name(node.type)})Read{self.tensors[target.name].function}(at)"
+                tensor = self.tensors[target.name]  # it may have more dimensions than what is computed
+                place = f"Align(at, {tensor.macro}_SIZES_LENGTH, 0)"
+                return f"({type_name(node.type)})Read{tensor.function}({place})"
             case "float":
                 decides = arguments[0].type != ir.FLOAT
                 value = self._whole(arguments[0]) if decides else self.print(arguments[0])
