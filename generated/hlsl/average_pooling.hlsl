@@ -260,22 +260,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -413,7 +413,8 @@ int Convert(float x, int type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -476,8 +477,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -508,7 +509,8 @@ List Entries(List o, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
+        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
+            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
 }
 
@@ -533,7 +535,7 @@ REAL_VALUE SumOf(List at)
     {
         if (Valid(at, w))
         {
-            result = result + (REAL_VALUE)(REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)));
+            result += (REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)));
         }
     }
     return result;
@@ -545,7 +547,7 @@ List Entries2(List c)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
+        result.entries[d] = Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
 }
 
@@ -556,7 +558,7 @@ List Padded(List c)
 
 bool Chosen(List o, List w)
 {
-    if ((includePadding != 0))
+    if (includePadding != 0)
     {
         return Inside(Padded(Place(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
     }
@@ -574,7 +576,7 @@ int64_t SumOf2(List o)
     {
         if (Chosen(o, w))
         {
-            result = result + (int64_t)1;
+            result += 1;
         }
     }
     return result;
@@ -582,7 +584,7 @@ int64_t SumOf2(List o)
 
 int64_t Count(List o)
 {
-    return max((int64_t)SumOf2(o), (int64_t)1);
+    return max(SumOf2(o), (int64_t)1);
 }
 
 #if PASS == 1
@@ -603,7 +605,7 @@ REAL_VALUE TermOf(INPUT_VALUE stored)
 
 REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
 {
-    result = result + term;
+    result += term;
     return result;
 }
 
@@ -622,7 +624,7 @@ OUTPUT_VALUE Finished(List at, REAL_VALUE total)
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
         counted *= CountAlong(d, at.entries[WINDOW_AXIS + d]);
-    return (OUTPUT_VALUE)RoundingOnce((total / Convert(max((int)counted, (int)1), (REAL_VALUE)0)), OUTPUT_BITS);
+    return (OUTPUT_VALUE)RoundingOnce(total / Convert(max(counted, 1), (REAL_VALUE)0), OUTPUT_BITS);
 }
 
 // Where the window of an element begins: its first coordinates, and offsets without these
@@ -698,7 +700,8 @@ REAL_VALUE Folded(List at, uint first, uint step)
         {
             bool isInside;
             const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
-            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
+            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
+                isInside);
             if (isInside)
 #if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)));
@@ -739,7 +742,8 @@ void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+// of all windows of a block
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
@@ -833,7 +837,8 @@ void FoldBlock(uint item)
 
     const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
-    const int firstColumn = at.entries[WINDOW_AXIS + xAxis], firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
+    const int firstColumn = at.entries[WINDOW_AXIS + xAxis],
+        firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
     OVER_ELEMENTS
     for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
     {
@@ -907,7 +912,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((SumOf(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(SumOf(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0), OUTPUT_BITS));
 #endif
 #endif
 }

@@ -22,7 +22,8 @@
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes
 //   ORDERED    1 in pass 1 if both factors are in `scratch`; else the window has one place and leaves nothing out
 //   X_UNSIGNED  1 if its elements are UINT8, else 0
-//   X_SUMS     1 if the sums of its rows, or columns, count, since something is subtracted from the other factor, else 0
+//   X_SUMS     1 if the sums of its rows, or columns, count, since something is subtracted from the other factor, else
+//              0
 //   X_VECTOR   neighbours in memory that are read at once: 1, 4, or 16 where they belong to one sum
 //   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
@@ -317,22 +318,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -468,7 +469,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -513,7 +515,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
 #if INPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
-    const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
+    const uint above = (uint)inputZeroPointTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
 #else
     return (INPUT_ZERO_POINT_VALUE)inputZeroPointTensor[offset];
@@ -527,7 +530,8 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputZeroPointSizes[d / 4][d % 4] - 1) * (uint)inputZeroPointStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, inputZeroPointSizes[d / 4][d % 4] - 1)
+            * (uint)inputZeroPointStrides[d / 4][d % 4];
     return LoadInputZeroPoint(offset);
 #else
     return (INPUT_ZERO_POINT_VALUE)0;
@@ -563,7 +567,8 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 {
 #if FILTER_ZERO_POINT_BITS < 16
     const uint perWord = 32 / FILTER_ZERO_POINT_BITS;
-    const uint above = (uint)filterZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
+    const uint above = (uint)filterZeroPointTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
     return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
 #else
     return (FILTER_ZERO_POINT_VALUE)filterZeroPointTensor[offset];
@@ -577,7 +582,8 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < FILTER_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterZeroPointSizes[d / 4][d % 4] - 1) * (uint)filterZeroPointStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, filterZeroPointSizes[d / 4][d % 4] - 1)
+            * (uint)filterZeroPointStrides[d / 4][d % 4];
     return LoadFilterZeroPoint(offset);
 #else
     return (FILTER_ZERO_POINT_VALUE)0;
@@ -587,8 +593,8 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -624,7 +630,9 @@ List Entries(List at, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (((Entry(at, (d + 2)) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
+        result.entries[d] = Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
+            + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
+            - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
 }
 
@@ -639,7 +647,8 @@ List Entries2(int d, int i)
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
+        result.entries[e] = e == d && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1],
+            INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
     return result;
 }
 
@@ -650,7 +659,7 @@ int Pick(int d, int i)
 
 int Zero(int d, int i)
 {
-    if ((INPUT_ZERO_POINT_PRESENT != 0))
+    if (INPUT_ZERO_POINT_PRESENT != 0)
     {
         return Pick(d, i);
     }
@@ -659,7 +668,7 @@ int Zero(int d, int i)
 
 int Value(List at, int k, List w)
 {
-    return ((int)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w))) - Zero(0, 0));
+    return (int)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w))) - Zero(0, 0);
 }
 
 int Filter(List at, int k, List w)
@@ -673,7 +682,8 @@ List Entries3(int d, int i)
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = (((e == d) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
+        result.entries[e] = e == d && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1],
+            FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
     return result;
 }
 
@@ -684,7 +694,7 @@ int Pick2(int d, int i)
 
 int Zero2(int d, int i)
 {
-    if ((FILTER_ZERO_POINT_PRESENT != 0))
+    if (FILTER_ZERO_POINT_PRESENT != 0)
     {
         return Pick2(d, i);
     }
@@ -693,7 +703,7 @@ int Zero2(int d, int i)
 
 int Weight(List at, int k, List w)
 {
-    return (Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1)));
+    return Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1));
 }
 
 bool Hits(List at, List w)
@@ -717,7 +727,7 @@ int64_t SumOf(List at)
             [loop]
             for (int k = kFirst; k < kLast; k++)
             {
-                result = result + (int64_t)(Value(at, k, w) * Weight(at, k, w));
+                result += Value(at, k, w) * Weight(at, k, w);
             }
         }
     }
@@ -735,13 +745,14 @@ List Entries4(List at)
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = (((v2 == min_) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1)) ? Entry(at, 1) : 0);
+        result.entries[v2] = v2 == min_ && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1],
+            FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1 ? Entry(at, 1) : 0;
     return result;
 }
 
 int Chosen(List at)
 {
-    if ((FILTER_ZERO_POINT_PRESENT != 0))
+    if (FILTER_ZERO_POINT_PRESENT != 0)
     {
         return (int)ReadFilterZeroPoint(Entries4(at));
     }
@@ -750,7 +761,7 @@ int Chosen(List at)
 
 int Chosen2()
 {
-    if ((INPUT_ZERO_POINT_PRESENT != 0))
+    if (INPUT_ZERO_POINT_PRESENT != 0)
     {
         return (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH));
     }
@@ -793,7 +804,7 @@ void GoOn(inout List at)
 // An element, made of its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(total);
+    return (OUTPUT_VALUE)total;
 }
 
 uint OffsetOf(List at)
@@ -929,19 +940,19 @@ uint LeftFirst(uint number)
 // What is subtracted from bytes
 int LeftLess(List at)
 {
-    return (int)(Chosen(at));
+    return Chosen(at);
 }
 
 int RightLess(List at)
 {
-    return (int)(Chosen2());
+    return Chosen2();
 }
 #endif
 
 #if PASS == 3
-// Writes some neighbours of one of the factors: of the left one for each row its products, place by place of the window, in
-// rows of whole vectors of 16; of the right one for each pixel its channels. Behind the channels of a group there is
-// nothing that counts: on the left zeros once all bytes are signed, on the right what is subtracted.
+// Writes some neighbours of one of the factors: of the left one for each row its products, place by place of the
+// window, in rows of whole vectors of 16; of the right one for each pixel its channels. Behind the channels of a group
+// there is nothing that counts: on the left zeros once all bytes are signed, on the right what is subtracted.
 void PutInOrder(uint item)
 {
     const uint padded = (channels + RIGHT_VECTOR - 1) / RIGHT_VECTOR * RIGHT_VECTOR;
@@ -956,7 +967,8 @@ void PutInOrder(uint item)
         const uint row = item / across, product = (item - row * across) * RIGHT_VECTOR;
         const uint tap = product / padded, number = row / matrixRows;
         const Step at = StepAt(tap, product - tap * padded);
-        from = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + at.channel * leftDepthStep;
+        from = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]
+            + at.channel * leftDepthStep;
         [unroll]
         for (uint d = 0; d < WINDOW_RANK; d++)
             from += at.tap[d] * (uint)windowLeftSteps[d / 4][d % 4];
@@ -1035,7 +1047,8 @@ uint4 Turned(uint4 rows)
     const uint odd = (rows[0] >> 8 & 0x00ff00ff) | (rows[1] & 0xff00ff00);
     const uint evenBelow = (rows[2] & 0x00ff00ff) | (rows[3] & 0x00ff00ff) << 8;
     const uint oddBelow = (rows[2] >> 8 & 0x00ff00ff) | (rows[3] & 0xff00ff00);
-    return uint4((even & 0xffff) | evenBelow << 16, (odd & 0xffff) | oddBelow << 16, even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
+    return uint4((even & 0xffff) | evenBelow << 16, (odd & 0xffff) | oddBelow << 16,
+        even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
 }
 
 static const uint leftLines = TILE_ROWS;
@@ -1046,8 +1059,8 @@ static const uint leftEach = (leftLines + NUM_THREADS - 1) / NUM_THREADS * 4;
 static const uint leftEach = (leftLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be beyond.
-// Neighbouring threads read neighbours in memory, and write where banks differ.
+// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
+// beyond. Neighbouring threads read neighbours in memory, and write where banks differ.
 uint2 LeftPlace(uint thread, uint i)
 {
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
@@ -1070,8 +1083,8 @@ static const uint rightEach = (rightLines + NUM_THREADS - 1) / NUM_THREADS * 4;
 static const uint rightEach = (rightLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be beyond.
-// Neighbouring threads read neighbours in memory, and write where banks differ.
+// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
+// beyond. Neighbouring threads read neighbours in memory, and write where banks differ.
 uint2 RightPlace(uint thread, uint i)
 {
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
@@ -1086,7 +1099,8 @@ uint2 RightPlace(uint thread, uint i)
 #endif
 }
 
-// Group memory: a tile of each factor, line by line, and after all products 16 x 16 sums of each wave, and sums of the lines
+// Group memory: a tile of each factor, line by line, and after all products 16 x 16 sums of each wave, and sums of the
+// lines
 static const uint rightStart = leftLines * linePitch;
 static const uint tilesSize = rightStart + rightLines * linePitch;
 static const uint leftSumsStart = NUM_THREADS / 32 * 16 * sumPitch;
@@ -1095,8 +1109,8 @@ static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines : 0);
 
 #if MATRIX_UNITS
 static const uint matrixProducts = 32;  // products of a matrix
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
-// columns, and a use
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
+// rows, columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 32> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1104,18 +1118,24 @@ typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Sixteen, Deep, vk::integral_c
 typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
 typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
 [[vk::ext_instruction(80)]] SumMatrix Filled(int entry);  // OpCompositeConstruct
-[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum, [[vk::ext_literal]] uint signs);
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum,
+    [[vk::ext_literal]] uint signs);
 
 // What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
+    [[vk::ext_literal]] uint operands);
 // The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
-[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+// 2: a group, 3: a wave
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
@@ -1202,7 +1222,8 @@ void PutSums(uint at, SumMatrix sum)
 #endif
 
 #if ORDERED
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
+// follows.
 void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uint4 next[leftEach])
 {
     [unroll]
@@ -1231,7 +1252,8 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
             {
                 const uint k = first + word * 4 + b, at = from[i] + k * leftDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (scratch[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (scratch[at / 4] >> (at % 4 * 8) & 0xff)
+                        << (b * 8);
             }
 #endif
         }
@@ -1277,7 +1299,8 @@ void FetchRight(uint thread, Pixel from[rightEach], uint outside, uint product, 
     }
 }
 #else
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
+// follows.
 void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uint4 next[leftEach])
 {
     [unroll]
@@ -1306,7 +1329,8 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
             {
                 const uint k = first + word * 4 + b, at = from[i] + k * leftDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (filterTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8)))
+                        | (filterTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
             }
 #endif
         }
@@ -1314,7 +1338,8 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
     }
 }
 
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
+// follows.
 void FetchRight(uint thread, uint from[rightEach], uint outside, uint product, uint end, out uint4 next[rightEach])
 {
     [unroll]
@@ -1343,7 +1368,8 @@ void FetchRight(uint thread, uint from[rightEach], uint outside, uint product, u
             {
                 const uint k = first + word * 4 + b, at = from[i] + k * rightDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (inputTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (inputTensor[at / 4] >> (at % 4 * 8) & 0xff)
+                        << (b * 8);
             }
 #endif
         }
@@ -1381,7 +1407,7 @@ void PutLeft(uint thread, uint4 next[leftEach], inout int sums[leftEach])
             sums[i] = Dot4(bytes[word], 0x01010101, sums[i]);
 #endif
         if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[0 + place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
+            StoreShared(tiles[place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
     }
 }
 
@@ -1458,8 +1484,8 @@ int RightSum(uint index)
 }
 #endif
 
-// Four neighbours along the first row of a matrix: where they are in the output, what is subtracted from their columns of the
-// right factor, and the sums of these
+// Four neighbours along the first row of a matrix: where they are in the output, what is subtracted from their columns
+// of the right factor, and the sums of these
 struct Four
 {
     List places[4];
@@ -1491,9 +1517,9 @@ Four FourAt(uint number, uint left, uint column)
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of products of the bytes as they are,
-// of so many each; what is subtracted from them is accounted for here: the sum of (a - x) (b - y) is that of a b, less x times
-// that of b - y, less y times that of a.
+// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of products of the bytes as
+// they are, of so many each; what is subtracted from them is accounted for here: the sum of (a - x) (b - y) is that of
+// a b, less x times that of b - y, less y times that of a.
 void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, Four four, int4 totals)
 {
     const uint y = top + row;
@@ -1553,8 +1579,8 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
     }
 }
 
-// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into group
-// memory, and the next ones are read while one is used.
+// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into
+// group memory, and the next ones are read while one is used.
 void Contract(uint item, uint thread)
 {
 #if MATRIX_UNITS
@@ -1598,7 +1624,8 @@ void Contract(uint item, uint thread)
     for (i = 0; i < leftEach; i++)
     {
         const uint index = LeftPlace(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
-        leftFrom[i] = index < leftLines && top + index < matrixRows ? leftBase + (top + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
+        leftFrom[i] = index < leftLines && top + index < matrixRows
+            ? leftBase + (top + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
         leftSums[i] = 0;
     }
 #if ORDERED
@@ -1721,7 +1748,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)(Exact(at)));
+    WriteOutput(at, (OUTPUT_VALUE)Exact(at));
 #endif
 #endif
 }

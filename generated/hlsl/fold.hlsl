@@ -209,22 +209,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -375,7 +375,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -398,7 +399,8 @@ uint Convert(double x, uint type)
 
 int64_t Convert(double x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(double x, uint64_t type)
@@ -459,8 +461,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -491,7 +493,8 @@ List Entries2(List at, List w)
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
+        result.entries[d] = Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
+            - Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
     return result;
 }
 
@@ -506,7 +509,8 @@ List Entries(List w, List at)
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
+        result.entries[d] = FloorQuotient(Entry(Back(at, w), d),
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
     return result;
 }
 
@@ -523,7 +527,8 @@ bool AllOf(List w, List at)
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && (FloorRemainder(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0);
+        result = result && FloorRemainder(Entry(Back(at, w), d),
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0;
     }
     return result;
 }
@@ -542,9 +547,11 @@ INPUT_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if (Inside(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH)) && OnStride(at, w))
+        if (Inside(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
+            && OnStride(at, w))
         {
-            result = result + (INPUT_VALUE)ReadInput(Listed(Entry(at, 0), Entry2(at, w), Flat(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
+            result += ReadInput(Listed(Entry(at, 0), Entry2(at, w),
+                Flat(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
         }
     }
     return result;

@@ -250,22 +250,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -426,7 +426,8 @@ int Convert(float x, int type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -541,8 +542,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -603,7 +604,7 @@ List Entries(List r, List at)
     result.length = INPUT_SIZES_LENGTH;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
+        result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
     return result;
 }
 
@@ -621,7 +622,7 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morer = IsBox(rFirst, rLast); morer; morer = Advance(r, rFirst, rLast))
     {
-        result = result + (REAL_VALUE)Abs((REAL_VALUE)ReadInput(Over(at, r)));
+        result += Abs((REAL_VALUE)ReadInput(Over(at, r)));
     }
     return result;
 }
@@ -635,14 +636,14 @@ REAL_VALUE SumOf2(List at)
     [loop]
     for (bool morer = IsBox(rFirst, rLast); morer; morer = Advance(r, rFirst, rLast))
     {
-        result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Over(at, r)) * (REAL_VALUE)ReadInput(Over(at, r)));
+        result += (REAL_VALUE)ReadInput(Over(at, r)) * (REAL_VALUE)ReadInput(Over(at, r));
     }
     return result;
 }
 
 REAL_VALUE Chosen(List at)
 {
-    if ((isNumber != 0))
+    if (isNumber != 0)
     {
         return SumOf(at);
     }
@@ -655,7 +656,7 @@ List Entries2(List at)
     result.length = INPUT_SIZES_LENGTH;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = (Reduced(d) ? 0 : Entry(at, d));
+        result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
     return result;
 }
 
@@ -773,7 +774,8 @@ void WorkOnRows(uint number, uint thread)
     const uint lane = ACROSS ? thread / columns : thread % LANES;
     const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
     const RowPlace row = LocateRow(min(own, rowCount - 1));  // all threads of a group meet at its barriers
-    const uint start = number % partCount * partVectors + lane, end = min((number % partCount + 1) * partVectors, rowVectors);
+    const uint start = number % partCount * partVectors + lane,
+        end = min((number % partCount + 1) * partVectors, rowVectors);
     uint u, k, item;
 
     // What a whole row has but one of
@@ -822,7 +824,7 @@ void WorkOnRows(uint number, uint thread)
                 {
                     const float inputElement = inputBlock[u][k];
                     total0OfBlock += Abs(inputElement);
-                    total1OfBlock += (inputElement * inputElement);
+                    total1OfBlock += inputElement * inputElement;
                 }
             }
         }
@@ -831,7 +833,7 @@ void WorkOnRows(uint number, uint thread)
     }
     total0 = JoinRow(total0, thread, lane);
     total1 = JoinRow(total1, thread, lane);
-    const float rowNorm = (((isNumber != 0) ? total0 : Sqrt(total1)));
+    const float rowNorm = isNumber != 0 ? total0 : Sqrt(total1);
     const float ofRow0 = Max(rowNorm, (REAL_VALUE)epsilon);
 
     if (own >= rowCount)
@@ -858,7 +860,7 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
-                    outputValues[k] = (OUTPUT_VALUE)RoundingOnce((inputElement / ofRow0), OUTPUT_BITS);
+                    outputValues[k] = (OUTPUT_VALUE)RoundingOnce(inputElement / ofRow0, OUTPUT_BITS);
                 }
 #if OUTPUT_PRESENT
                 StoreOutputElements(row.output + place.output, outputValues);
@@ -896,9 +898,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Norm
-    WriteKeptNorm(first + item, (Chosen(at)));
+    WriteKeptNorm(first + item, Chosen(at));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(((REAL_VALUE)ReadInput(at) / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon)), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((REAL_VALUE)ReadInput(at)
+        / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon), OUTPUT_BITS));
 #endif
 #endif
 }

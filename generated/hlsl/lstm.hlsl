@@ -26,10 +26,10 @@
 //   WEIGHTS_VECTOR  neighbours in memory that are read at once, all of one sum: 1 or 4
 //   FETCHES    such vectors of each sum that a thread reads ahead
 //   WAITING    1 for Vulkan only: groups go from step to step of a recurrence, and wait for one another
-//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded to
-//              them for that, and infinite where they have no such number. -Vd then, and VulkanKHR as the module's memory
-//              model (examples/README.md). Of the macros above only SUM_ROWS and SUM_COLUMNS are there, the latter a
-//              multiple of 16, and
+//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded
+//              to them for that, and infinite where they have no such number. -Vd then, and VulkanKHR as the module's
+//              memory model (examples/README.md). Of the macros above only SUM_ROWS and SUM_COLUMNS are there, the
+//              latter a multiple of 16, and
 //     TILE_ROWS  rows of matrices: all sums of SUM_ROWS, filled up to a multiple of 16
 //     TILE_DEPTH  products of a tile, a multiple of 16 for each wave that has others of the same sums
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
@@ -37,7 +37,8 @@
 //     AHEAD      tiles that are read before they are used
 // In all passes:
 //   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
-// For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or CELL_MEM_INIT or SEQUENCE_LENGTHS or PEEPHOLE or OUTPUT_SEQUENCE or OUTPUT_SINGLE or OUTPUT_CELL_SINGLE:
+// For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or CELL_MEM_INIT or SEQUENCE_LENGTHS or
+// PEEPHOLE or OUTPUT_SEQUENCE or OUTPUT_SINGLE or OUTPUT_CELL_SINGLE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
 //   X_BITS     bits of an element: 16, 32
@@ -351,22 +352,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -560,7 +561,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(double x, float type) { return (float)x; }
@@ -578,7 +580,8 @@ uint Convert(double x, uint type)
 
 int64_t Convert(double x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -619,9 +622,9 @@ int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
-// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
-// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -980,7 +983,8 @@ RECURRENCE_VALUE ReadRecurrence(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return LoadRecurrence(offset);
 #else
     return (RECURRENCE_VALUE)0;
@@ -1016,7 +1020,8 @@ HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
 {
 #if HIDDEN_INIT_BITS < 16
     const uint perWord = 32 / HIDDEN_INIT_BITS;
-    const uint above = (uint)hiddenInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
+    const uint above = (uint)hiddenInitTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * HIDDEN_INIT_BITS);
     return (HIDDEN_INIT_VALUE)above >> (32 - HIDDEN_INIT_BITS);
 #else
     return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset];
@@ -1030,7 +1035,8 @@ HIDDEN_INIT_VALUE ReadHiddenInit(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < HIDDEN_INIT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, hiddenInitSizes[d / 4][d % 4] - 1) * (uint)hiddenInitStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, hiddenInitSizes[d / 4][d % 4] - 1)
+            * (uint)hiddenInitStrides[d / 4][d % 4];
     return LoadHiddenInit(offset);
 #else
     return (HIDDEN_INIT_VALUE)0;
@@ -1041,7 +1047,8 @@ CELL_MEM_INIT_VALUE LoadCellMemInit(uint offset)
 {
 #if CELL_MEM_INIT_BITS < 16
     const uint perWord = 32 / CELL_MEM_INIT_BITS;
-    const uint above = (uint)cellMemInitTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * CELL_MEM_INIT_BITS);
+    const uint above = (uint)cellMemInitTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * CELL_MEM_INIT_BITS);
     return (CELL_MEM_INIT_VALUE)above >> (32 - CELL_MEM_INIT_BITS);
 #else
     return (CELL_MEM_INIT_VALUE)cellMemInitTensor[offset];
@@ -1055,7 +1062,8 @@ CELL_MEM_INIT_VALUE ReadCellMemInit(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < CELL_MEM_INIT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, cellMemInitSizes[d / 4][d % 4] - 1) * (uint)cellMemInitStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, cellMemInitSizes[d / 4][d % 4] - 1)
+            * (uint)cellMemInitStrides[d / 4][d % 4];
     return LoadCellMemInit(offset);
 #else
     return (CELL_MEM_INIT_VALUE)0;
@@ -1066,7 +1074,8 @@ SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 {
 #if SEQUENCE_LENGTHS_BITS < 16
     const uint perWord = 32 / SEQUENCE_LENGTHS_BITS;
-    const uint above = (uint)sequenceLengthsTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
+    const uint above = (uint)sequenceLengthsTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * SEQUENCE_LENGTHS_BITS);
     return (SEQUENCE_LENGTHS_VALUE)above >> (32 - SEQUENCE_LENGTHS_BITS);
 #else
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
@@ -1080,7 +1089,8 @@ SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < SEQUENCE_LENGTHS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, sequenceLengthsSizes[d / 4][d % 4] - 1) * (uint)sequenceLengthsStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, sequenceLengthsSizes[d / 4][d % 4] - 1)
+            * (uint)sequenceLengthsStrides[d / 4][d % 4];
     return LoadSequenceLengths(offset);
 #else
     return (SEQUENCE_LENGTHS_VALUE)0;
@@ -1115,8 +1125,8 @@ PEEPHOLE_VALUE ReadPeephole(List at)
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 {
 #if OUTPUT_SEQUENCE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SEQUENCE_BITS;
     const uint shift = offset % perWord * OUTPUT_SEQUENCE_BITS;
     const uint mask = (1u << OUTPUT_SEQUENCE_BITS) - 1;
@@ -1139,8 +1149,8 @@ void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_SINGLE_BITS) - 1;
@@ -1163,8 +1173,8 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
 void StoreOutputCellSingle(uint offset, OUTPUT_CELL_SINGLE_VALUE value)
 {
 #if OUTPUT_CELL_SINGLE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_CELL_SINGLE_BITS;
     const uint shift = offset % perWord * OUTPUT_CELL_SINGLE_BITS;
     const uint mask = (1u << OUTPUT_CELL_SINGLE_BITS) - 1;
@@ -1283,7 +1293,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x));
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x);
     }
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
@@ -1305,7 +1315,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x);
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x;
     }
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
@@ -1366,7 +1376,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
     {
         const REAL_VALUE x = input;
-        return (IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x)));
+        return IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x));
     }
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
@@ -1380,7 +1390,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (Less(alpha, x) ? x : (REAL_VALUE)0);
+        return Less(alpha, x) ? x : (REAL_VALUE)0;
     }
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
@@ -1389,7 +1399,8 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
         const float bias = activation.parameter0;
         const float threshold = activation.parameter1;
         const REAL_VALUE x = input;
-        return (Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0));
+        return Above(x, threshold) ? Scaled(x, 1.0, -bias)
+            : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0);
     }
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
@@ -1397,7 +1408,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     {
         const float alpha = activation.parameter0;
         const REAL_VALUE x = input;
-        return (LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha)));
+        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
     }
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
@@ -1418,23 +1429,25 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (int k = kFirst; k < kLast; k++)
     {
-        result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Listed(0, Entry(at, 0), Entry(at, 2), k)) * (REAL_VALUE)ReadWeight(Listed(0, Entry(at, 1), Entry(at, 3), k)));
+        result += (REAL_VALUE)ReadInput(Listed(0, Entry(at, 0), Entry(at, 2), k))
+            * (REAL_VALUE)ReadWeight(Listed(0, Entry(at, 1), Entry(at, 3), k));
     }
     return result;
 }
 
 REAL_VALUE Bias(int part, int d, int i)
 {
-    if ((BIAS_PRESENT != 0))
+    if (BIAS_PRESENT != 0)
     {
-        return (REAL_VALUE)ReadBias(Listed(0, 0, d, Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
+        return (REAL_VALUE)ReadBias(Listed(0, 0, d,
+            Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
     }
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Begin(List at)
 {
-    if ((CELL_MEM_INIT_PRESENT != 0))
+    if (CELL_MEM_INIT_PRESENT != 0)
     {
         return (REAL_VALUE)ReadCellMemInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
     }
@@ -1443,9 +1456,9 @@ REAL_VALUE Begin(List at)
 
 int Steps(int b)
 {
-    if ((SEQUENCE_LENGTHS_PRESENT != 0))
+    if (SEQUENCE_LENGTHS_PRESENT != 0)
     {
-        return (int)max(min((int64_t)(int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
+        return (int)max(min((int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
     }
     return sequenceLength;
 }
@@ -1457,16 +1470,16 @@ bool Running(List at)
 
 bool Reversed(int d)
 {
-    return ((isBackward != 0) || (d == 1));
+    return isBackward != 0 || d == 1;
 }
 
 int Time(int s, int d, int b)
 {
     if (Reversed(d))
     {
-        return (Steps(b) - s);
+        return Steps(b) - s;
     }
-    return (s - 1);
+    return s - 1;
 }
 
 int Gate(int g, int j)
@@ -1476,7 +1489,8 @@ int Gate(int g, int j)
 
 REAL_VALUE Fed(List at, int g)
 {
-    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2), Gate(g, Entry(at, 3))));
+    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
+        Gate(g, Entry(at, 3))));
 }
 
 REAL_VALUE SumOf2(List at, int g)
@@ -1487,7 +1501,8 @@ REAL_VALUE SumOf2(List at, int g)
     [loop]
     for (int k = kFirst; k < kLast; k++)
     {
-        result = result + (REAL_VALUE)(ReadKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), k)) * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k)));
+        result += ReadKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), k))
+            * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k));
     }
     return result;
 }
@@ -1499,49 +1514,50 @@ REAL_VALUE ProductOf(List at, int g)
 
 REAL_VALUE Recur(List at, int g)
 {
-    return (ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3))));
+    return ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
 }
 
 REAL_VALUE Earlier(List at)
 {
-    return ReadKeptCell(Join(Listed((Entry(at, 0) - 1)), Part(at, 1, 8)));
+    return ReadKeptCell(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
 
 REAL_VALUE Peep(List at, int p, REAL_VALUE c)
 {
-    if ((PEEPHOLE_PRESENT != 0))
+    if (PEEPHOLE_PRESENT != 0)
     {
-        return ((REAL_VALUE)ReadPeephole(Listed(0, 0, Entry(at, 1), Flat(Listed(p, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)))) * c);
+        return (REAL_VALUE)ReadPeephole(Listed(0, 0, Entry(at, 1),
+            Flat(Listed(p, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)))) * c;
     }
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Cut(REAL_VALUE x)
 {
-    if ((useClipThreshold != 0))
+    if (useClipThreshold != 0)
     {
-        return Max(Min(x, (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+        return Max(Min(x, (REAL_VALUE)clipThreshold), -(REAL_VALUE)clipThreshold);
     }
     return x;
 }
 
 REAL_VALUE Act(List at, REAL_VALUE x, int i)
 {
-    return Activate(x, ((Entry(at, 1) * functionCount) + i));
+    return Activate(x, Entry(at, 1) * functionCount + i);
 }
 
 REAL_VALUE Input(List at)
 {
-    return Act(at, Cut(((Fed(at, 0) + Recur(at, 0)) + Peep(at, 0, Earlier(at)))), 0);
+    return Act(at, Cut(Fed(at, 0) + Recur(at, 0) + Peep(at, 0, Earlier(at))), 0);
 }
 
 REAL_VALUE Forget(List at)
 {
-    if ((coupleInputForget != 0))
+    if (coupleInputForget != 0)
     {
-        return ((REAL_VALUE)1.0f - Input(at));
+        return (REAL_VALUE)1.0f - Input(at);
     }
-    return Act(at, Cut(((Fed(at, 2) + Recur(at, 2)) + Peep(at, 2, Earlier(at)))), 0);
+    return Act(at, Cut(Fed(at, 2) + Recur(at, 2) + Peep(at, 2, Earlier(at))), 0);
 }
 
 REAL_VALUE Chosen(List at)
@@ -1552,14 +1568,14 @@ REAL_VALUE Chosen(List at)
     }
     if (Running(at))
     {
-        return ((Forget(at) * Earlier(at)) + (Input(at) * Act(at, Cut((Fed(at, 3) + Recur(at, 3))), 1)));
+        return Forget(at) * Earlier(at) + Input(at) * Act(at, Cut(Fed(at, 3) + Recur(at, 3)), 1);
     }
     return Earlier(at);
 }
 
 REAL_VALUE Begin2(List at)
 {
-    if ((HIDDEN_INIT_PRESENT != 0))
+    if (HIDDEN_INIT_PRESENT != 0)
     {
         return (REAL_VALUE)ReadHiddenInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
     }
@@ -1568,12 +1584,12 @@ REAL_VALUE Begin2(List at)
 
 REAL_VALUE Output(List at)
 {
-    return Act(at, Cut(((Fed(at, 1) + Recur(at, 1)) + Peep(at, 1, ReadKeptCell(at)))), 0);
+    return Act(at, Cut(Fed(at, 1) + Recur(at, 1) + Peep(at, 1, ReadKeptCell(at))), 0);
 }
 
 REAL_VALUE Earlier2(List at)
 {
-    return ReadKeptHidden(Join(Listed((Entry(at, 0) - 1)), Part(at, 1, 8)));
+    return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
 
 REAL_VALUE Chosen2(List at)
@@ -1584,7 +1600,7 @@ REAL_VALUE Chosen2(List at)
     }
     if (Running(at))
     {
-        return (Output(at) * Act(at, Cut(ReadKeptCell(at)), 2));
+        return Output(at) * Act(at, Cut(ReadKeptCell(at)), 2);
     }
     return Earlier2(at);
 }
@@ -1593,9 +1609,9 @@ int Step(int t, int d, int b)
 {
     if (Reversed(d))
     {
-        return (Steps(b) - t);
+        return Steps(b) - t;
     }
-    return (t + 1);
+    return t + 1;
 }
 
 REAL_VALUE Chosen3(List at)
@@ -1607,7 +1623,9 @@ REAL_VALUE Chosen3(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE read3, REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5, REAL_VALUE read6, REAL_VALUE read7, REAL_VALUE total2, REAL_VALUE read8)
+REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE read3,
+    REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5, REAL_VALUE read6, REAL_VALUE read7, REAL_VALUE total2,
+    REAL_VALUE read8)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1615,18 +1633,27 @@ REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
     }
     if (Running(at))
     {
-        return (((((coupleInputForget != 0) ? ((REAL_VALUE)1.0f - Activate(((useClipThreshold != 0) ? Max(Min(((read0 + (total0 + read1)) + read2), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read0 + (total0 + read1)) + read2)), ((Entry(at, 1) * functionCount) + 0))) : Activate(((useClipThreshold != 0) ? Max(Min(((read3 + (total1 + read4)) + read5), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read3 + (total1 + read4)) + read5)), ((Entry(at, 1) * functionCount) + 0)))) * read6) + (Activate(((useClipThreshold != 0) ? Max(Min(((read0 + (total0 + read1)) + read2), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : ((read0 + (total0 + read1)) + read2)), ((Entry(at, 1) * functionCount) + 0)) * Activate(((useClipThreshold != 0) ? Max(Min((read7 + (total2 + read8)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold)) : (read7 + (total2 + read8))), ((Entry(at, 1) * functionCount) + 1))));
+        return (coupleInputForget != 0 ? (REAL_VALUE)1.0f
+            - Activate(useClipThreshold != 0 ? Max(Min(read0 + (total0 + read1) + read2, (REAL_VALUE)clipThreshold),
+            -(REAL_VALUE)clipThreshold) : read0 + (total0 + read1) + read2, Entry(at, 1) * functionCount)
+            : Activate(useClipThreshold != 0 ? Max(Min(read3 + (total1 + read4) + read5, (REAL_VALUE)clipThreshold),
+            -(REAL_VALUE)clipThreshold) : read3 + (total1 + read4) + read5, Entry(at, 1) * functionCount)) * read6
+            + Activate(useClipThreshold != 0 ? Max(Min(read0 + (total0 + read1) + read2, (REAL_VALUE)clipThreshold),
+            -(REAL_VALUE)clipThreshold) : read0 + (total0 + read1) + read2, Entry(at, 1) * functionCount)
+            * Activate(useClipThreshold != 0 ? Max(Min(read7 + (total2 + read8), (REAL_VALUE)clipThreshold),
+            -(REAL_VALUE)clipThreshold) : read7 + (total2 + read8), Entry(at, 1) * functionCount + 1);
     }
     return read6;
 }
 
 REAL_VALUE Chosen6(REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, List at)
 {
-    if ((useClipThreshold != 0))
+    if (useClipThreshold != 0)
     {
-        return Max(Min(((read9 + (total3 + read10)) + Peep(at, 1, Cell)), (REAL_VALUE)clipThreshold), (-(REAL_VALUE)clipThreshold));
+        return Max(Min(read9 + (total3 + read10) + Peep(at, 1, Cell), (REAL_VALUE)clipThreshold),
+            -(REAL_VALUE)clipThreshold);
     }
-    return ((read9 + (total3 + read10)) + Peep(at, 1, Cell));
+    return read9 + (total3 + read10) + Peep(at, 1, Cell);
 }
 
 REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, REAL_VALUE read11)
@@ -1637,14 +1664,14 @@ REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read
     }
     if (Running(at))
     {
-        return (Activate(Chosen6(read9, total3, read10, Cell, at), ((Entry(at, 1) * functionCount) + 0)) * Act(at, Cut(Cell), 2));
+        return Activate(Chosen6(read9, total3, read10, Cell, at), Entry(at, 1) * functionCount) * Act(at, Cut(Cell), 2);
     }
     return read11;
 }
 
 #if PASS >= 5 && MATRIX_UNITS
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
-// columns, and a use
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
+// rows, columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 16> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1658,12 +1685,17 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
+    [[vk::ext_literal]] uint operands);
 // The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
-[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+// 2: a group, 3: a wave
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 
@@ -1676,7 +1708,8 @@ static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart +
 static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
 static const uint sumPitch = WAVE_ROWS / 4 + 1;
-static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;  // columns of a wave that are there at once
+// columns of a wave that are there at once
+static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
 static const uint sumsEnd = WAVES * atOnce * sumPitch;
 static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
 static const uint placesEnd = placesStart + TILE_ROWS + SUM_COLUMNS;
@@ -1702,7 +1735,8 @@ void MultiplyTile(uint down, uint across, uint deep, inout SumMatrix totals[WAVE
         [unroll]
         for (uint c = 0; c < WAVE_COLUMNS / 16; c++)
         {
-            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch + eight], 1, tilePitch, NON_PRIVATE);
+            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch
+                + eight], 1, tilePitch, NON_PRIVATE);
             [unroll]
             for (r = 0; r < WAVE_ROWS / 16; r++)
                 totals[r][c] = MultiplyAdd(weights[r], factors, totals[r][c]);
@@ -1718,15 +1752,16 @@ float Sum(uint row, uint column)
     for (uint deep = 0; deep < wavesDeep; deep++)
     {
         const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
-        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4], NON_PRIVATE))[row % 4];
+        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4],
+            NON_PRIVATE))[row % 4];
     }
     return total;
 }
 #endif
 
 #if WAITING
-// Each group counts a step that it is through with in the first word of scratch. A group that waits in vain gives up and so
-// do all others: not all of them run at once on this device. A dispatch of one group does what is left.
+// Each group counts a step that it is through with in the first word of scratch. A group that waits in vain gives up
+// and so do all others: not all of them run at once on this device. A dispatch of one group does what is left.
 #define GIVEN_UP 0x80000000u
 static const uint MOST_POLLS = 1 << 16;
 // Scopes and memory semantics of SPIR-V. Matrix units go with Vulkan's memory model, where these are more explicit.
@@ -1844,7 +1879,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
         number = number * sizes[d].size + (uint)at.entries[d];
     const float read0 = before.read0;
     const float total0 = sums[0];
-    const float Fed = (total0 + read0);
+    const float Fed = total0 + read0;
     WriteKeptFed(number, Fed);
 }
 
@@ -1902,8 +1937,8 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 }
 
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
-// same sums put these together in group memory; then a thread works out elements.
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
+// the same sums put these together in group memory; then a thread works out elements.
 void AddUp(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
@@ -1921,7 +1956,8 @@ void AddUp(uint item, uint thread)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
@@ -1934,10 +1970,12 @@ void AddUp(uint item, uint thread)
     uint factorPlaces[factorsEach];
     [unroll]
     for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
+            NON_PRIVATE).x;
     [unroll]
     for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
 
     uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
     uint ahead;
@@ -1947,12 +1985,14 @@ void AddUp(uint item, uint thread)
     const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
+        ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
     [unroll]
     for (i = 0; i < WAVE_ROWS / 16; i++)
@@ -1982,7 +2022,8 @@ void AddUp(uint item, uint thread)
         for (i = 0; i < WAVE_ROWS / 16; i++)
             [unroll]
             for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
+                    NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
@@ -2012,13 +2053,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -2033,7 +2076,8 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = (float)LoadInput(readsFirst[0 * SUM_COLUMNS + column] + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
+            next[0][i] = (float)LoadInput(readsFirst[column]
+                + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
     }
 }
 
@@ -2068,7 +2112,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -2092,11 +2137,11 @@ void AddUp(uint item, uint thread)
         const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
+            weightsFirst[n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -2104,7 +2149,8 @@ void AddUp(uint item, uint thread)
     const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;  // reads for an element pass while its sums are added up
     ReadBefore before = (ReadBefore)0;
     if (isOneEach)
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2130,15 +2176,16 @@ void AddUp(uint item, uint thread)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
                 }
             }
         }
@@ -2154,7 +2201,8 @@ void AddUp(uint item, uint thread)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -2205,7 +2253,8 @@ uint PlaceInRecurrence(List at)
     uint place = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1) * (uint)recurrenceStrides[d / 4][d % 4];
+        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+            * (uint)recurrenceStrides[d / 4][d % 4];
     return place;
 }
 
@@ -2297,9 +2346,10 @@ float WriteElement(List at, ReadBefore before, float sums[4])
     const float total1 = sums[1];
     const float total2 = sums[2];
     const float total3 = sums[3];
-    const float Cell = (Chosen4(at, read0, total0, read1, read2, read3, total1, read4, read5, read6, read7, total2, read8));
+    const float Cell = Chosen4(at, read0, total0, read1, read2, read3, total1, read4, read5, read6, read7, total2,
+        read8);
     WriteKeptCell(number, Cell);
-    const float Hidden = (Chosen5(at, read9, total3, read10, Cell, read11));
+    const float Hidden = Chosen5(at, read9, total3, read10, Cell, read11);
     WriteKeptHidden(number, Hidden);
     return Hidden;
 }
@@ -2358,14 +2408,15 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 }
 
 // Rows and columns of a group. Weights are the rows of matrices, all of one sum, then those of the next. A tile passes
-// through registers into group memory, and the next ones are read while it is used. Waves that have other products of the
-// same sums put these together in group memory; then a thread works out elements.
+// through registers into group memory, and the next ones are read while it is used. Waves that have other products of
+// the same sums put these together in group memory; then a thread works out elements.
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // waves need not have neighbours
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2377,18 +2428,23 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
     {
         const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1), min(firstRow + n % SUM_ROWS, rows - 1));
+        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
+            min(firstRow + n % SUM_ROWS, rows - 1));
         uint place = 0;
         if (n / SUM_ROWS == 0)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n / SUM_ROWS == 1)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n / SUM_ROWS == 2)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n / SUM_ROWS == 3)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n >= TILE_ROWS)
-            place = CopyInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
     }
     ControlBarrier(2, 2, EXCHANGED);
@@ -2396,10 +2452,12 @@ bool AddUpStep(uint item, uint thread, uint step)
     uint factorPlaces[factorsEach];
     [unroll]
     for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)], NON_PRIVATE).x;
+        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
+            NON_PRIVATE).x;
     [unroll]
     for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
+        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
+            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
 
     uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
     uint ahead;
@@ -2409,7 +2467,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)  // what it reads is under way while sums are added up
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), min(firstRow + thread % SUM_ROWS, rows - 1)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
 #if WAITING
     if (!AreThrough(step, thread))
         return false;
@@ -2418,7 +2477,8 @@ bool AddUpStep(uint item, uint thread, uint step)
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
 
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown, ownDeep = wave / (wavesAcross * wavesDown);
+    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
+        ownDeep = wave / (wavesAcross * wavesDown);
     SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
     [unroll]
     for (i = 0; i < WAVE_ROWS / 16; i++)
@@ -2448,7 +2508,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         for (i = 0; i < WAVE_ROWS / 16; i++)
             [unroll]
             for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch, NON_PRIVATE);
+                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
+                    NON_PRIVATE);
         ControlBarrier(2, 2, EXCHANGED);
         [loop]
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
@@ -2486,13 +2547,15 @@ static const uint LANES = NUM_THREADS / SHARES;
 static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum that are added at once
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // one more, against bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // sums of a thread
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;  // of which so many are added up at once
+// of which so many are added up at once
+static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, FOUR> Columns;
 typedef vector<float, WEIGHTS_VECTOR> Weights;
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];  // factors by products, then the threads' parts of sums
+// factors by products, then the threads' parts of sums
+groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
 groupshared uint readsFirst[READS * SUM_COLUMNS];  // where factors begin for each column
 groupshared uint weightsFirst[SUMS * SUM_ROWS];
@@ -2507,7 +2570,7 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
         const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
         next[0][i] = 0;
         if (k < depth)
-            next[0][i] = asfloat(ScratchWord(readsFirst[0 * SUM_COLUMNS + column] + k));
+            next[0][i] = asfloat(ScratchWord(readsFirst[column] + k));
     }
 }
 
@@ -2542,7 +2605,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
         {
             next[i][n] = (Weights)0;
             if (k < depth)
-                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS] + k * step) / WEIGHTS_VECTOR];
+                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
+                    + k * step) / WEIGHTS_VECTOR];
         }
     }
 }
@@ -2552,7 +2616,8 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 bool AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
+        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
@@ -2566,22 +2631,28 @@ bool AddUpStep(uint item, uint thread, uint step)
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[0 * SUM_COLUMNS + n] = PlaceInKeptHidden(Listed((Entry(at, 0) - 1), Entry(at, 1), Entry(at, 2), 0));
+            readsFirst[n] = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[0 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-            weightsFirst[1 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-            weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-            weightsFirst[3 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1), Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            weightsFirst[SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            weightsFirst[3 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
+                Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
 
-    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;  // reads for an element pass while its sums are added up
+    // reads for an element pass while its sums are added up
+    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && step > 0)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1), firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
     const uint lane = thread % LANES, share = thread / LANES;
     const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
     Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
@@ -2611,18 +2682,22 @@ bool AddUpStep(uint item, uint thread, uint step)
         [unroll]
         for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
         {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane) * pitch + ownColumn / FOUR;
+            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+                * pitch + ownColumn / FOUR;
             [unroll]
             for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
             {
-                const Columns factor0 = held[0 * CHUNK * pitch + place + j];
+                const Columns factor0 = held[place + j];
                 [unroll]
                 for (uint r = 0; r < THREAD_ROWS; r++)
                 {
-                    own[0 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][0 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[0 * THREAD_ROWS + r][j]);
-                    own[1 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][1 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[1 * THREAD_ROWS + r][j]);
-                    own[2 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][2 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[2 * THREAD_ROWS + r][j]);
-                    own[3 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][3 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, own[3 * THREAD_ROWS + r][j]);
+                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
+                    own[THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][THREAD_ROWS
+                        + r][i % WEIGHTS_VECTOR], factor0, own[THREAD_ROWS + r][j]);
+                    own[2 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][2 * THREAD_ROWS
+                        + r][i % WEIGHTS_VECTOR], factor0, own[2 * THREAD_ROWS + r][j]);
+                    own[3 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][3 * THREAD_ROWS
+                        + r][i % WEIGHTS_VECTOR], factor0, own[3 * THREAD_ROWS + r][j]);
                 }
             }
         }
@@ -2638,7 +2713,8 @@ bool AddUpStep(uint item, uint thread, uint step)
         {
             const uint number = part + i, place = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] = own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                held[place / FOUR][place % FOUR] =
+                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupMemoryBarrierWithGroupSync();
         [loop]
@@ -2738,16 +2814,18 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Fed
-    WriteKeptFed(first + item, (SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3))));
+    WriteKeptFed(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
 #elif PASS == 1  // Cell, Hidden
-    WriteKeptCell(first + item, (Chosen(at)));
-    WriteKeptHidden(first + item, (Chosen2(at)));
+    WriteKeptCell(first + item, Chosen(at));
+    WriteKeptHidden(first + item, Chosen2(at));
 #elif PASS == 2  // OutputSequenceTensor
-    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce((Chosen3(at)), OUTPUT_SEQUENCE_BITS));
+    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce(Chosen3(at), OUTPUT_SEQUENCE_BITS));
 #elif PASS == 3  // OutputSingleTensor
-    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
+    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0],
+        sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
 #elif PASS == 4  // OutputCellSingleTensor
-    WriteOutputCellSingle(at, (OUTPUT_CELL_SINGLE_VALUE)RoundingOnce(ReadKeptCell(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_CELL_SINGLE_BITS));
+    WriteOutputCellSingle(at, (OUTPUT_CELL_SINGLE_VALUE)RoundingOnce(ReadKeptCell(Join(ListOf(sequenceLength2[0],
+        sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_CELL_SINGLE_BITS));
 #endif
 #endif
 }

@@ -255,22 +255,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -407,7 +407,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -499,8 +500,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -531,7 +532,8 @@ List Entries(List o, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
+        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
+            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
 }
 
@@ -556,7 +558,7 @@ INPUT_VALUE MaxOf(List at)
     {
         if (Valid(at, w))
         {
-            result = Max(result, (INPUT_VALUE)ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w))));
+            result = Max(result, ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w))));
         }
     }
     return result;
@@ -663,7 +665,8 @@ INPUT_VALUE Folded(List at, uint first, uint step)
         {
             bool isInside;
             const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
-            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isInside);
+            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
+                isInside);
             if (isInside)
 #if WINDOW_VECTOR == 1
                 result = With(result, TermOf(LoadInput(offset)));
@@ -704,7 +707,8 @@ void StoreVector(List at, INPUT_VALUE totals[OUTPUT_VECTOR])
 }
 
 #if IN_BLOCKS
-static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;  // of all windows of a block
+// of all windows of a block
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int vectors = (LEAD + reachX + WINDOW_VECTOR - 1) / WINDOW_VECTOR;
 
@@ -798,7 +802,8 @@ void FoldBlock(uint item)
 
     const int bottom = WINDOW_RANK > 1 ? outputSizes[(WINDOW_AXIS + yAxis) / 4][(WINDOW_AXIS + yAxis) % 4] : 1;
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
-    const int firstColumn = at.entries[WINDOW_AXIS + xAxis], firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
+    const int firstColumn = at.entries[WINDOW_AXIS + xAxis],
+        firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
     OVER_ELEMENTS
     for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
     {

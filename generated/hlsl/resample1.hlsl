@@ -137,6 +137,9 @@ Reals RealsOf(float4 first, float4 second, int length)
     return result;
 }
 
+// An entry of a list among the constants, read where it is; 0 where there is none
+#define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
+
 List Listed(int x0)
 {
     List result = (List)0;
@@ -246,22 +249,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -415,7 +418,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -614,8 +618,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -678,26 +682,26 @@ void WriteKeptPlace(uint number, REAL_VALUE entry)
 
 precise REAL_VALUE OutputOffset(int d)
 {
-    return ((uint)d < OUTPUT_PIXEL_OFFSETS_LENGTH ? outputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0);
+    return (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 precise REAL_VALUE Chosen(int d, int o)
 {
-    if (!Equal(((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0), (REAL_VALUE)0.0f))
+    if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
     {
-        return Divide((Convert(o, (REAL_VALUE)0) - OutputOffset(d)), ((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
+        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d), (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
     }
     return (REAL_VALUE)0.0f;
 }
 
 precise REAL_VALUE InputOffset(int d)
 {
-    return ((uint)d < INPUT_PIXEL_OFFSETS_LENGTH ? inputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0);
+    return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 precise REAL_VALUE Place(int d, int o)
 {
-    return ((Chosen(d, o)) - InputOffset(d));
+    return Chosen(d, o) - InputOffset(d);
 }
 
 int Size(int d)
@@ -717,12 +721,12 @@ REAL_VALUE Stretch(int d)
 
 REAL_VALUE Middle(int d, int o, int size)
 {
-    return Max(Min(X(d, o), (Convert((size - 2), (REAL_VALUE)0) + Stretch(d))), ((REAL_VALUE)1.0f - Stretch(d)));
+    return Max(Min(X(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch(d)), (REAL_VALUE)1.0f - Stretch(d));
 }
 
 REAL_VALUE Weight(int d, int o, int i, int size)
 {
-    return Max(((REAL_VALUE)1.0f - (Abs((Convert(i, (REAL_VALUE)0) - Middle(d, o, size))) / Stretch(d))), (REAL_VALUE)0.0f);
+    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
 }
 
 REAL_VALUE ProductOf(List at, List p)
@@ -733,7 +737,7 @@ REAL_VALUE ProductOf(List at, List p)
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result * (REAL_VALUE)Weight(d, Entry(at, d), Entry(p, d), Size(d));
+        result *= Weight(d, Entry(at, d), Entry(p, d), Size(d));
     }
     return result;
 }
@@ -755,7 +759,7 @@ precise REAL_VALUE Stretch2(int d)
 
 precise REAL_VALUE Middle2(int d, int o, int size)
 {
-    return Max(Min(X2(d, o), (Convert((size - 2), (REAL_VALUE)0) + Stretch2(d))), ((REAL_VALUE)1.0f - Stretch2(d)));
+    return Max(Min(X2(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch2(d)), (REAL_VALUE)1.0f - Stretch2(d));
 }
 
 List Entries(List at)
@@ -764,7 +768,8 @@ List Entries(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int)0), (int)Size(d)), (int)1);
+        result.entries[d] = max(min(Convert(Ceil(Middle2(d, Entry(at, d), Size(d)) + Stretch2(d)), (int)0), Size(d)),
+            1);
     return result;
 }
 
@@ -779,7 +784,8 @@ List Entries2(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (max(min(Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int)0), (int)(Size(d) - 1) - 1), (int)0 - 1) + 1);
+        result.entries[d] = max(min(Convert(Floor(Middle2(d, Entry(at, d), Size(d)) - Stretch2(d)), (int)0),
+            Size(d) - 2), -1) + 1;
     return result;
 }
 
@@ -797,7 +803,7 @@ precise REAL_VALUE SumOf(List at)
     [loop]
     for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
     {
-        result = result + (REAL_VALUE)(Weights(at, p) * Convert(ReadInput(p), (REAL_VALUE)0));
+        result += Weights(at, p) * Convert(ReadInput(p), (REAL_VALUE)0);
     }
     return result;
 }
@@ -809,7 +815,7 @@ precise REAL_VALUE Blended(List at)
 
 int Nearest(int d, int o, int size)
 {
-    return max(min(Convert(Ceil((X2(d, o) - (REAL_VALUE)0.5f)), (int)0), (int)(size - 1)), (int)0);
+    return max(min(Convert(Ceil(X2(d, o) - (REAL_VALUE)0.5f), (int)0), size - 1), 0);
 }
 
 List Entries3(List at)
@@ -829,7 +835,7 @@ INPUT_VALUE Chosen3(List at)
 
 INPUT_VALUE Chosen2(List at)
 {
-    if ((isLinear != 0))
+    if (isLinear != 0)
     {
         return (INPUT_VALUE)QuantizeOutput(Blended(at));
     }
@@ -838,9 +844,11 @@ INPUT_VALUE Chosen2(List at)
 
 precise REAL_VALUE Chosen4(int d, int i)
 {
-    if (!Equal(((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0), (REAL_VALUE)0.0f))
+    if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
     {
-        return Divide((Convert(max(min((int)i, (int)number), (int)0), (REAL_VALUE)0) - ((uint)d < OUTPUT_PIXEL_OFFSETS_LENGTH ? outputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0)), ((uint)d < SCALES_LENGTH ? scales[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
+        return Divide(Convert(max(min(i, number), 0), (REAL_VALUE)0)
+            - (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d),
+            (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -866,7 +874,8 @@ void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
 #if OUTPUT_VECTOR == 1
             StoreOutput(place + x * stride, values[j]);
 #elif OUTPUT_BITS < 16
-            outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8 | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
+            outputTensor[(place + x) / 4] = ((uint)values[0] & 0xff) | ((uint)values[1] & 0xff) << 8
+                | ((uint)values[2] & 0xff) << 16 | (uint)values[3] << 24;
 #else
             OutputBuffer some;
             [unroll]
@@ -927,7 +936,8 @@ struct Tile
 Tile TileOf(uint group)
 {
     const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
-    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS, plane * GROUP_PLANES };
+    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS,
+        plane * GROUP_PLANES };
     return tile;
 }
 
@@ -940,9 +950,9 @@ bool IsInside(uint row, uint column)
 #endif
 }
 
-// The dimension of an entry of the tables, and the output's coordinate there: entries are of each thread's first column,
-// each one's second, and so on, then of rows and planes. What a tile has beyond the output is as its last column, row or
-// plane. False where there are no rows.
+// The dimension of an entry of the tables, and the output's coordinate there: entries are of each thread's first
+// column, each one's second, and so on, then of rows and planes. What a tile has beyond the output is as its last
+// column, row or plane. False where there are no rows.
 bool IsEntry(Tile tile, uint n, out int d, out int i)
 {
     d = RANK - 1;
@@ -978,20 +988,28 @@ groupshared float placeOfResults[ENTRIES];
 
 precise float PlaceOfResult(int d, int i)
 {
-    return ((Chosen4(d, i)) - ((uint)d < INPUT_PIXEL_OFFSETS_LENGTH ? inputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
+    return Chosen4(d, i) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 // Where taps of index i along dimension d are
 void Box(int d, int i, float placeOfResult, out int first, out int last)
 {
-    first = (max(min(Convert(Floor((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) - (REAL_VALUE)1.0f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1) - 1), (int)0 - 1) + 1);
-    last = max(min(Convert(Ceil((Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f)) + (REAL_VALUE)1.0f)), (int)0), (int)((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0)), (int)1);
+    first = max(min(Convert(Floor(Max(Min(placeOfResult,
+        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f), (int)0),
+        ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2), -1) + 1;
+    last = max(min(Convert(Ceil(Max(Min(placeOfResult,
+        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f), (int)0), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)),
+        1);
 }
 
 // Whether one of them takes part, and with what weight
 bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
 {
-    weight = Max(((REAL_VALUE)1.0f - Abs((Convert(p, (REAL_VALUE)0) - Max(Min(placeOfResult, (Convert((((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 2), (REAL_VALUE)0) + (REAL_VALUE)1.0f)), ((REAL_VALUE)1.0f - (REAL_VALUE)1.0f))))), (REAL_VALUE)0.0f);
+    weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
+        - Max(Min(placeOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
+        + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
     return true;
 }
 
@@ -1073,14 +1091,15 @@ OUTPUT_VALUE Made(float totals[TOTALS])
 #if PASS == 3
 precise float PlaceOfResult(int d, int i)
 {
-    return ((Chosen4(d, i)) - ((uint)d < INPUT_PIXEL_OFFSETS_LENGTH ? inputPixelOffsets[(uint)d / 4][(uint)d % 4] : (REAL_VALUE)0));
+    return Chosen4(d, i) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 // Where the tap of index i along dimension d is
 uint TapAt(int d, int i)
 {
     const float placeOfResult = PlaceOfResult(d, i);
-    return (uint)clamp(max(min(Convert(Ceil((placeOfResult - (REAL_VALUE)0.5f)), (int)0), (int)(((uint)d < INPUT_SIZES_LENGTH ? inputSizes[(uint)d / 4][(uint)d % 4] : 0) - 1)), (int)0), 0, inputSizes[d / 4][d % 4] - 1);
+    return (uint)clamp(max(min(Convert(Ceil(placeOfResult - (REAL_VALUE)0.5f), (int)0),
+        ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1), 0), 0, inputSizes[d / 4][d % 4] - 1);
 }
 
 OUTPUT_VALUE Made(INPUT_VALUE stored)
@@ -1121,8 +1140,8 @@ void SumAlone(List at, out float totals[TOTALS])
     }
 }
 
-// One of all combinations of a plane's taps along outer dimensions: where it leads, and with what weight. Whether it takes
-// part; none does from the last one on.
+// One of all combinations of a plane's taps along outer dimensions: where it leads, and with what weight. Whether it
+// takes part; none does from the last one on.
 bool OuterTap(uint plane, uint tap, out uint place, out float weight)
 {
     uint taps[OUTER + 1];
@@ -1364,7 +1383,8 @@ void WorkOutTile(uint group, uint thread)
     const uint step = StrideAlong(RANK - 1);
 
     [loop]
-    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
+        down += NUM_THREADS / ACROSS)
     {
         const uint row = tile.row + down;
         const uint rowEntry = TILE_COLUMNS + down;
@@ -1415,7 +1435,8 @@ void WorkOutTile(uint group, uint thread)
                         [unroll]
                         for (a = 0; a < ROWS_AHEAD; a++)
                         {
-                            const uint rowTap = min(y + a, rowTaps - 1);  // one that is there, whether it takes part or not
+                            // one that is there, whether it takes part or not
+                            const uint rowTap = min(y + a, rowTaps - 1);
 #if RANK > 1
                             bits[a] = tapsWeights[rowTap * ENTRIES + rowEntry];
 #else
@@ -1447,7 +1468,8 @@ void WorkOutTile(uint group, uint thread)
                                     for (j = 0; j < COLUMNS; j++)
                                     {
                                         float with[TOTALS] = totals[p][j];
-                                        AddTap(with, weight[p] * asfloat(bits[a]) * asfloat(tapBits[b][j]), loaded[a][b][p][j]);
+                                        AddTap(with, weight[p] * asfloat(bits[a]) * asfloat(tapBits[b][j]),
+                                            loaded[a][b][p][j]);
                                         if (takes[p] && x + b < columnTaps[j])
                                             totals[p][j] = with;
                                     }
@@ -1521,7 +1543,8 @@ void WorkOutTile(uint group, uint thread)
     for (j = 0; j < COLUMNS; j++)
         places[j] = tapsFirst[j * ACROSS + thread % ACROSS] * StrideAlong(RANK - 1);
     [loop]
-    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column); down += NUM_THREADS / ACROSS)
+    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
+        down += NUM_THREADS / ACROSS)
     {
         const uint row = tile.row + down;
 #if RANK > 1
@@ -1590,7 +1613,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Place
     WriteKeptPlace(first + item, Place(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (Chosen2(at)));
+    WriteOutput(at, Chosen2(at));
 #endif
 #endif
 }
