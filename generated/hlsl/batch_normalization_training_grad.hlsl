@@ -17,13 +17,13 @@
 //              2 OutputScaleGradientTensor
 //              3 OutputBiasGradientTensor
 //              4 OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, by rows, each shared by
-//              LANES threads, which meet in group memory
+//              LANES threads that exchange sums through group memory
 // In pass 4 only; dimensions are merged where all tensors run through them in one step:
 //   VECTOR     elements of a row that are worked out together: 1, 2 or 4
 //   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it works with them, 1 or more
-//   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it is read only once, else 0
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
 //   KEPT_RANK  dimensions from one row to the next, 1 or more
@@ -42,12 +42,12 @@
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   OutputScaleGradientTensor: FLOAT32, FLOAT16
 //   OutputBiasGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 4, 1 or more
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -1139,7 +1139,7 @@ void WorkOnRows(uint number, uint thread)
         end = min((number % partCount + 1) * partVectors, rowVectors);
     uint u, k, item;
 
-    // What a whole row has but one of
+    // Of what there is only one for a whole row
     float inputOfRow = 0;
 #if INPUT_PRESENT && INPUT_SINGLE
     {
@@ -1355,7 +1355,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
 #if PASS != 4
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

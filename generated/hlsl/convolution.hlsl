@@ -14,6 +14,10 @@
 //   PASS       what is written:
 //              0 OutputTensor
 //              1 OutputTensor, by windows on InputTensor
+//              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
+//              3 OutputTensor from these parts
+//              4 FilterTensor for pass 2 by matrix units, into `scratch`
+//              5 FilterTensor for pass 2 otherwise, into `scratch`: for each product its rows
 // In pass 1 only:
 //   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  dimensions of the window, the last of InputTensor
@@ -23,26 +27,22 @@
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
-//   LANES      otherwise, threads that share the places of one window: a power of 2
-// With IN_BLOCKS, Y and X being the last two dimensions of the window; Y is 1 along, where there is only one:
+//   LANES      without IN_BLOCKS, threads that share the places of one window: a power of 2, NUM_THREADS at most
+// With IN_BLOCKS, Y and X being the last two dimensions of the window; where there is only X, sizes along Y are 1:
 //   BLOCK_ROWS  rows of elements of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
 //   WINDOW_HEIGHT  places of the window along Y
 //   WINDOW_WIDTH  places of it along X
-//   STEP_Y     how far a window lies from its neighbour along Y
+//   STEP_Y     how far the windows of neighbouring elements are apart along Y, before division by DIVISOR_Y
 //   STEP_X     the same along X
-//   TAP_Y      how far a place of the window lies from its neighbour along Y
+//   TAP_Y      how far neighbouring places of the window are apart along Y, likewise
 //   TAP_X      the same along X
-//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_Y  what places of the window along Y are divided by, 1 or more; those that leave a remainder take no part
 //   DIVISOR_X  the same along X
-//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_Y     the remainder of the first place of a block's first window along Y
 //   REST_X     the same along X
-//   LEAD       elements that a vector has before the first one of a block
-//   SHARES     threads that share the channels of a block: a power of 2
-//              2 OutputTensor, or parts of sums, from products of FilterTensor and InputTensor, tile by tile
-//              3 OutputTensor from these parts
-//              4 FilterTensor for pass 2 by matrix units, into `scratch`
-//              5 FilterTensor for pass 2 otherwise, into `scratch`: for each product its rows
+//   LEAD       elements of the first vector of a row that lie before those of the block, less than WINDOW_VECTOR
+//   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
 // In passes from 2 on only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
 // FilterTensor and InputTensor:
 //   ROW_AXIS   the dimension of the output that counts their rows
@@ -50,30 +50,31 @@
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes
 //   WHOLE_TAPS  1 if a tile's products are all at one place of the window, else 0
 //   BORDERED   1 if windows reach out of InputTensor, else 0
-//   PHASED     1 if places of the window are quotients, of which what leaves a remainder takes no part, else 0.
-//              Elements whose coordinates have the same remainders make a matrix, since they meet the same places.
-//   TAPS_AT_ONCE  places of the window along its last dimension of which a tile has products at once; if more than 1,
-//              columns count zeros behind each row, too
-//   ORDERED    1 in pass 2 if FilterTensor is in `scratch`, products in the order in which they are added up
+//   PHASED     1 if places of the window are quotients, of which those with a remainder take no part, else 0. Elements
+//              whose coordinates have the same remainders make a matrix, since they meet the same places.
+//   TAPS_AT_ONCE  places of the window along its last dimension whose products a tile adds at once; if more than 1,
+//              each row of the output counts with zeros behind it
+//   ORDERED    1 in pass 2 if FilterTensor is in `scratch`, its elements in the order in which they are used
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
-//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   X_ALONG    1 if these are factors of one sum, 0 if of as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
 //   PART_VECTOR  neighbours along a row whose sums are added up at once, in pass 3: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products that are added to each of its elements at once
-//   THREAD_ROWS  rows of a tile that a thread works out, in fours
-//   THREAD_COLUMNS  its columns of these, in fours
-//   TILES_WALKED  rows of tiles that are walked together
+//   TILE_DEPTH  products of each of its elements for which factors are in group memory at once
+//   THREAD_ROWS  rows of a tile that a thread works out, a multiple of 4
+//   THREAD_COLUMNS  columns of these, likewise
+//   TILES_WALKED  rows of tiles that groups go through together, column by column: 1 or more
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
-//     X_VECTOR   is 1, 2, 4 or 8; of RIGHT 8 only where elements meet one place of the window, and nothing is left out
+//     X_VECTOR   is 8; of RIGHT 1 unless elements meet one place of the window each, and nothing is left out
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  its columns of these, likewise
+//     WAVE_COLUMNS  columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
-//     OUTPUT_MERGED  last dimensions of OutputTensor that lie side by side
-//     REACH      columns of a tile that only the others need, for the last of TAPS_AT_ONCE
+//     OUTPUT_MERGED  last dimensions of OutputTensor that lie side by side and count as one
+//     REACH      columns at the end of a tile that only its others need, at later ones of TAPS_AT_ONCE; the next tile
+//              begins there
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -83,14 +84,14 @@
 //   FilterTensor: FLOAT32, FLOAT16
 //   BiasTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  which kinds they are of, a bit for each:
+//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -108,7 +109,7 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of what is written, in passes before 1, 1 or more
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -1121,7 +1122,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
     StoreOutput(offset, entry);
 }
 
-// What a fused activation makes of a result
+// What fused activation `number` makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
@@ -1545,7 +1546,7 @@ int Divided(int d, int dividend, inout bool isWhole)
 #endif
 }
 
-// All places of the window that differ along its last two dimensions only, for one channel
+// The places of the window that differ along its last two dimensions only, for one channel
 struct Layer
 {
     bool isInside;
@@ -1596,7 +1597,7 @@ float WeightAt(Layer layer, uint y, uint x)
     return (float)filterTensor[offset];
 }
 
-// The fold of every so manieth place of each layer of a window
+// The fold of places of a window: in each layer every one whose number is `first` plus a multiple of `step`
 float Folded(List at, uint first, uint step)
 {
     const Origin origin = OriginOf(at);
@@ -1635,7 +1636,7 @@ float Folded(List at, uint first, uint step)
     return result;
 }
 
-// Stores neighbours along a row
+// Stores neighbours along a row, each made of its result
 void StoreVector(List at, float totals[OUTPUT_VECTOR])
 {
     uint offset = 0;
@@ -1724,7 +1725,7 @@ void FoldBlock(uint group, uint thread)
         {
             totals[j][c] = 0;
         }
-    bool isStrange = false;  // whether there are infinities or NaN among the weights
+    bool isNonFinite = false;  // whether there are infinities or NaN among the weights
     [loop]
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
@@ -1734,7 +1735,7 @@ void FoldBlock(uint group, uint thread)
         for (uint n = 0; n < WINDOW_HEIGHT * WINDOW_WIDTH; n++)
         {
             factors[n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
-            isStrange = isStrange || (asuint(factors[n]) & 0x7f800000) == 0x7f800000;
+            isNonFinite = isNonFinite || (asuint(factors[n]) & 0x7f800000) == 0x7f800000;
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -1769,7 +1770,7 @@ void FoldBlock(uint group, uint thread)
     [unroll]
     for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
         results[n * NUM_THREADS + thread] = totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS];
-    results[n * NUM_THREADS + thread] = isStrange ? 1 : 0;
+    results[n * NUM_THREADS + thread] = isNonFinite ? 1 : 0;
     GroupMemoryBarrierWithGroupSync();
     if (share == 0)
     {
@@ -1779,7 +1780,7 @@ void FoldBlock(uint group, uint thread)
             [unroll]
             for (n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n++)
                 totals[n / BLOCK_COLUMNS][n % BLOCK_COLUMNS] += results[n * NUM_THREADS + other];
-            isStrange = isStrange || results[n * NUM_THREADS + other] != 0;
+            isNonFinite = isNonFinite || results[n * NUM_THREADS + other] != 0;
         }
     }
 #endif
@@ -1790,9 +1791,9 @@ void FoldBlock(uint group, uint thread)
     const int right = outputSizes[(WINDOW_AXIS + xAxis) / 4][(WINDOW_AXIS + xAxis) % 4];
     const int firstColumn = at.entries[WINDOW_AXIS + xAxis],
         firstRow = WINDOW_RANK > 1 ? at.entries[WINDOW_AXIS + yAxis] : 0;
-    // What is outside takes no part, but 0 times infinity would be NaN.
+    // What is outside takes no part, but counts as 0 above, and 0 times infinity would be NaN.
     [branch]
-    if (isStrange)
+    if (isNonFinite)
     {
         [loop]
         for (int n = 0; n < BLOCK_ROWS * BLOCK_COLUMNS; n += OUTPUT_VECTOR)
@@ -1981,7 +1982,7 @@ void AddParts(uint item)
 #endif
 
 #if PHASED
-// What the matrix at hand has of the window: every so manieth place along each dimension, from a first one on
+// What the matrix at hand has of the window: along each dimension the places from a first one on, a period apart
 static uint phaseFirst[WINDOW_RANK];
 static uint phaseSizes[WINDOW_RANK];  // 1 or more
 static uint phaseTaps;  // places of the window
@@ -2340,9 +2341,9 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 
-// Where a tile has places of the window beside each other at once, the right factor at one of them is that at the first
-// one in some other column: each row of the output counts for columns as far as zeros behind it, so that windows do not
-// reach the next.
+// Where a tile has several neighbouring places of the window at once, the right factor at each of them is that at the
+// first one some columns on: zeros behind each row of the output count as columns, so that no window reaches the next
+// row.
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // of neighbouring tiles
 
@@ -2442,7 +2443,7 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
 }
 #endif
 
-void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint strange)
+void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint nonFinite)
 {
     [unroll]
     for (uint i = 0; i < leftEach; i++)
@@ -2451,7 +2452,7 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint str
         const uint4 eight = LeftEight(next, i);
         [unroll]
         for (uint word = 0; word < 4; word++)
-            strange |= (eight[word] & 0x7c007c00) + 0x04000400;
+            nonFinite |= (eight[word] & 0x7c007c00) + 0x04000400;
         if (leftEights % NUM_THREADS == 0 || number < leftEights)
             StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
     }
@@ -2491,8 +2492,8 @@ Step AfterTile(Step step)
 #endif
 
 #if RIGHT_VECTOR == 8
-// Elements meet one place of the window, inside everywhere, and eight pixels lie side by side. A thread reads them at
-// all its products.
+// Each element meets one place of the window, which is always inside, and eight pixels lie side by side. A thread reads
+// these for all its products.
 struct ReadColumn
 {
     uint offset;
@@ -2646,7 +2647,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 }
 
 #if BORDERED
-groupshared uint strangers;
+groupshared uint metNonFinite;
 #endif
 
 // Adds the products of a tile to the sums of a wave
@@ -2693,8 +2694,8 @@ void Contract(uint item, uint thread)
     if (item >= tileCount * matrices * parts)
         return;
 #if PHASED
-    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in
-    // the cache.
+    // Phases of one part of the output are worked out one after the other, so that lines of memory become whole in the
+    // cache.
     const uint number = item % matrices;
     const uint tile = item / matrices % tileCount;
 #else
@@ -2703,7 +2704,7 @@ void Contract(uint item, uint thread)
 #endif
     const uint part = item / tileCount / matrices;
 
-    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    // Groups go through some rows of tiles together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -2728,7 +2729,7 @@ void Contract(uint item, uint thread)
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
     uint ahead;
-    uint strange = 0;  // whether a thread has met infinities or NaN in the left factor
+    uint nonFinite = 0;  // whether a thread has met infinities or NaN in the left factor
     ReadColumn column = ColumnRead(number, left, thread, begin);
     LeftBuffer nextLeft[AHEAD][leftEach * leftPieces];
     RightBuffer nextRight[AHEAD][rightEach * rightPieces];
@@ -2738,7 +2739,7 @@ void Contract(uint item, uint thread)
         FetchLeft(thread, leftBase, top, begin + ahead * stepDepth, end, nextLeft[ahead]);
         FetchRight(thread, column, begin + ahead * stepDepth, end, nextRight[ahead]);
     }
-    PutLeft(thread, nextLeft[0], strange);
+    PutLeft(thread, nextLeft[0], nonFinite);
     PutRight(thread, nextRight[0]);
     ControlBarrier(2, 2, EXCHANGED);
     [loop]
@@ -2753,7 +2754,7 @@ void Contract(uint item, uint thread)
             if (ahead + 1 < AHEAD || product < end)
             {
                 ControlBarrier(2, 2, EXCHANGED);
-                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], strange);
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], nonFinite);
                 PutRight(thread, nextRight[(ahead + 1) % AHEAD]);
                 ControlBarrier(2, 2, EXCHANGED);
             }
@@ -2765,12 +2766,12 @@ void Contract(uint item, uint thread)
 #if BORDERED
     // What is outside takes no part, but 0 times infinity would be NaN: such tiles are done again, product by product.
     if (thread == 0)
-        strangers = 0;
+        metNonFinite = 0;
     GroupMemoryBarrierWithGroupSync();
-    if (strange & 0x80008000)
-        InterlockedOr(strangers, 1);
+    if (nonFinite & 0x80008000)
+        InterlockedOr(metNonFinite, 1);
     GroupMemoryBarrierWithGroupSync();
-    if (strangers != 0)
+    if (metNonFinite != 0)
     {
         [loop]
         for (uint n = thread; n < TILE_ROWS * TILE_COLUMNS / 4; n += NUM_THREADS)
@@ -2859,12 +2860,12 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftEach], inout bool isStrange)
+void PutLeft(uint thread, LeftVector next[leftEach], inout bool isNonFinite)
 {
 #if BORDERED
     [unroll]
     for (uint n = 0; n < leftEach * LEFT_VECTOR; n++)
-        isStrange = isStrange || (asuint(next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) == 0x7f800000;
+        isNonFinite = isNonFinite || (asuint(next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) == 0x7f800000;
 #endif
     [unroll]
     for (uint i = 0; i < leftEach; i++)
@@ -3015,19 +3016,19 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 }
 
 #if BORDERED
-groupshared uint strangers;
+groupshared uint metNonFinite;
 #endif
 
-// A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
-// A tile of the factors passes through registers into group memory, and the next is read while this one is used.
+// A tile, or a part of its sums. A thread has blocks of 4 x 4 elements, so laid out that 32 threads read few words of
+// group memory. The next tile of the factors is read into registers while this one is used from group memory.
 void Contract(uint item, uint thread)
 {
     const uint tileCount = tilesDown * tilesAcross;
     if (item >= tileCount * matrices * parts)
         return;
 #if PHASED
-    // Phases of the same part of the output are worked out one after the other, so that lines of memory become whole in
-    // the cache.
+    // Phases of one part of the output are worked out one after the other, so that lines of memory become whole in the
+    // cache.
     const uint number = item % matrices;
     const uint tile = item / matrices % tileCount;
 #else
@@ -3036,7 +3037,7 @@ void Contract(uint item, uint thread)
 #endif
     const uint part = item / tileCount / matrices;
 
-    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    // Groups go through some rows of tiles together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -3064,12 +3065,12 @@ void Contract(uint item, uint thread)
     }
 
     const uint begin = part * partDepth, end = min(Depth(), begin + partDepth);
-    bool isStrange = false;  // whether a thread has met infinities or NaN in the left factor
+    bool isNonFinite = false;  // whether a thread has met infinities or NaN in the left factor
     LeftVector nextLeft[leftEach];
     RightVector nextRight[rightEach];
     FetchLeft(thread, leftBase, top, begin, end, nextLeft);
     FetchRight(thread, rightBase, left, begin, end, nextRight);
-    PutLeft(thread, nextLeft, isStrange);
+    PutLeft(thread, nextLeft, isNonFinite);
     PutRight(thread, nextRight);
     GroupMemoryBarrierWithGroupSync();
     [loop]
@@ -3103,7 +3104,7 @@ void Contract(uint item, uint thread)
         if (product >= end)
             break;
         GroupMemoryBarrierWithGroupSync();
-        PutLeft(thread, nextLeft, isStrange);
+        PutLeft(thread, nextLeft, isNonFinite);
         PutRight(thread, nextRight);
         GroupMemoryBarrierWithGroupSync();
     }
@@ -3111,12 +3112,12 @@ void Contract(uint item, uint thread)
 #if BORDERED
     // What is outside takes no part, but 0 times infinity would be NaN: such tiles are done again, product by product.
     if (thread == 0)
-        strangers = 0;
+        metNonFinite = 0;
     GroupMemoryBarrierWithGroupSync();
-    if (isStrange)
-        InterlockedOr(strangers, 1);
+    if (isNonFinite)
+        InterlockedOr(metNonFinite, 1);
     GroupMemoryBarrierWithGroupSync();
-    if (strangers != 0)
+    if (metNonFinite != 0)
     {
         [loop]
         for (uint n = 0; n < THREAD_COLUMNS; n += OUTPUT_VECTOR)
@@ -3150,7 +3151,7 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -24,30 +24,32 @@
 //   COLUMN_AXIS  the one that counts their columns
 //   ORDERED    1 in pass 2 if both factors are in `scratch`, and in pass 5
 //   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
-//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   X_ALONG    1 if these are factors of one sum, 0 if of as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
 //   PART_VECTOR  neighbours along a row whose sums are added up at once, in pass 3: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products that are added to each of its elements at once
-//   THREAD_ROWS  rows of a tile that a thread works out, in fours
-//   THREAD_COLUMNS  its columns of these, in fours
-//   TILES_WALKED  rows of tiles that are walked together
+//   TILE_DEPTH  products of each of its elements for which factors are in group memory at once
+//   THREAD_ROWS  rows of a tile that a thread works out, a multiple of 4
+//   THREAD_COLUMNS  columns of these, likewise
+//   TILES_WALKED  rows of tiles that groups go through together, column by column: 1 or more
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 2 only and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, and VulkanKHR as the module's memory model (examples/README.md). For these,
 //     X_VECTOR   is 1, 2, 4 or 8
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  its columns of these, likewise
+//     WAVE_COLUMNS  columns of these, likewise
 //     AHEAD      tiles that are read before they are used, 1 or 2
 // In pass 4 only, where matrices have at most 4 rows:
 //   TURNED     1 if all matrices are transposed: LEFT is BTensor, RIGHT ATensor, and ROW_AXIS and
 //              COLUMN_AXIS are in each other's place, in pass 3, too; else 0
 //   RIGHT_VECTOR  neighbours in 16 bytes: 8 of halves, else 4
 //   READS_AHEAD  1 if the next products are read while these are used, else 0
-//   VECTORS    vectors that a thread reads at once: 1, 2, 4 or 8, of as many columns if RIGHT_ALONG, else products
-//   LANES      threads that share the products of the same columns: a power of 2
-//   WIDTH      threads in a group that have other columns, so that there are LANES * WIDTH
+//   VECTORS    vectors that a thread reads at once, each of another column if RIGHT_ALONG, else of another product: 1,
+//              2, 4 or 8
+//   LANES      threads that share the products of the same columns: a power of 2, as many at least as a thread has
+//              columns
+//   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is LANES * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -57,13 +59,13 @@
 //   BTensor: FLOAT32, FLOAT16
 //   CTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  which kinds they are of, a bit for each:
+//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -81,7 +83,7 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -1025,7 +1027,7 @@ void WriteKeptProduct(uint number, REAL_VALUE entry)
 }
 #endif
 
-// What a fused activation makes of a result
+// What fused activation `number` makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
@@ -1638,7 +1640,7 @@ void Contract(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    // Groups go through some rows of tiles together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -1912,8 +1914,8 @@ void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_
 #endif
 }
 
-// A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
-// A tile of the factors passes through registers into group memory, and the next is read while this one is used.
+// A tile, or a part of its sums. A thread has blocks of 4 x 4 elements, so laid out that 32 threads read few words of
+// group memory. The next tile of the factors is read into registers while this one is used from group memory.
 void Contract(uint item, uint thread)
 {
     const uint tileCount = tilesDown * tilesAcross;
@@ -1923,7 +1925,7 @@ void Contract(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    // Groups go through some rows of tiles together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -2062,7 +2064,8 @@ float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
 #endif
 }
 
-// What a thread reads at once: products of some columns, and of all rows; zeros beyond the last product
+// What a thread reads at once: factors of products, the right ones of its columns, the left ones of all rows; zeros
+// past the last product
 struct Step
 {
     uint4 right[VECTORS];
@@ -2106,7 +2109,7 @@ void ContractRows(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    // Groups go through some rows of tiles together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -2166,8 +2169,8 @@ void ContractRows(uint item, uint thread)
             }
     }
 
-    // Always in the same order, lanes add up what all of them have of one column, row by row, and then what they have
-    // of that.
+    // In the same order every time: for each row, each lane adds up a share of what all lanes have of one of the
+    // columns; then lanes that have shares of the same column add these up.
     const uint own = lane / shares, share = lane % shares;
     float added[TILE_ROWS];
     [unroll]
@@ -2216,7 +2219,7 @@ void ContractRows(uint item, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -20,23 +20,25 @@
 //              6 Reset, Hidden, one step along dimension 0, each sum by several threads
 //              7 Reset, one step along dimension 0, each sum by several threads
 //              8 Hidden, one step along dimension 0, each sum by several threads
-// In passes from 5 on only, where dimensions on which weights depend are rows, and those of the other factors columns:
-//   SUM_ROWS   rows of a group
-//   SUM_COLUMNS  its columns
+// In passes from 5 on only. Rows are counted by the dimensions of what is written on which weights depend and other
+// factors do not, columns by those on which only these depend:
+//   SUM_ROWS   rows of a group, of each of its sums
+//   SUM_COLUMNS  columns of a group
 //   THREAD_ROWS  rows of these that a thread has
-//   THREAD_COLUMNS  its columns of these: 1, 2, or fours
-//   WEIGHTS_VECTOR  neighbours in memory that are read at once, all of one sum: 1 or 4
-//   FETCHES    such vectors of each sum that a thread reads ahead
-//   WAITING    1 for Vulkan only: groups go from step to step of a recurrence, and wait for one another
+//   THREAD_COLUMNS  columns of these: 1, 2, or a multiple of 4
+//   WEIGHTS_VECTOR  neighbouring weights that are read at once, all of one sum: 1 or 4
+//   FETCHES    such vectors of each sum that a thread reads before it uses them, 1 or more
+//   WAITING    1 for Vulkan only: a dispatch goes through all steps of a recurrence, and its groups wait for one
+//              another; else 0
 //   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads; states are rounded
-//              to them for that, and infinite where they have no such number. -Vd then, and VulkanKHR as the module's
-//              memory model (examples/README.md). Of the macros above only SUM_ROWS and SUM_COLUMNS are there, the
-//              latter a multiple of 16, and
-//     TILE_ROWS  rows of matrices: all sums of SUM_ROWS, filled up to a multiple of 16
-//     TILE_DEPTH  products of a tile, a multiple of 16 for each wave that has others of the same sums
+//              to halves for that, and become infinite where they are too large. -Vd then, and VulkanKHR as the
+//              module's memory model (examples/README.md). Of the macros above only SUM_ROWS, SUM_COLUMNS, a multiple
+//              of 16, and WAITING are there, and
+//     TILE_ROWS  rows of a tile: SUM_ROWS of each sum, one sum after the other, filled up to a multiple of 16
+//     TILE_DEPTH  products of a tile: 16 times the waves that share the products of the same sums, or a multiple
 //     WAVE_ROWS  rows of a tile that a wave works out, a multiple of 16
-//     WAVE_COLUMNS  its columns of these, likewise
-//     AHEAD      tiles that are read before they are used
+//     WAVE_COLUMNS  columns of these, likewise
+//     AHEAD      tiles that are read before they are used, 1 or more
 // In all passes:
 //   SCRATCH_VECTOR  words of scratch that its buffer has as one: 4 with MATRIX_UNITS, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
@@ -53,13 +55,13 @@
 //   SequenceLengthsTensor: UINT32
 //   OutputSequenceTensor: FLOAT32, FLOAT16
 //   OutputSingleTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   ACTIVATION_COUNT  fused activations, 1 or more
-//   ACTIVATION_KINDS  which kinds they are of, a bit for each:
+//   ACTIVATION_KINDS  the kinds among them, as the sum of 1 << number:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
 //              2 ACTIVATION_IDENTITY
@@ -1195,7 +1197,7 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 #endif
 }
 
-// What a fused activation makes of a result
+// What fused activation `number` makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
@@ -1640,8 +1642,9 @@ float Sum(uint row, uint column)
 #endif
 
 #if WAITING
-// Each group counts a step that it is through with in the first word of scratch. A group that waits in vain gives up
-// and so do all others: not all of them run at once on this device. A dispatch of one group does what is left.
+// The first word of scratch counts the steps that groups are through with, those of all groups together. A group that
+// waits in vain gives up, and so do all others: the device does not run all of them at once. A dispatch of one group
+// does what is left.
 #define GIVEN_UP 0x80000000u
 static const uint MOST_POLLS = 1 << 16;
 // Scopes and memory semantics of SPIR-V. Matrix units go with Vulkan's memory model, where these are more explicit.
@@ -1961,7 +1964,8 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -2072,7 +2076,7 @@ void AddUp(uint item, uint thread)
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -2435,7 +2439,8 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -2561,7 +2566,7 @@ bool AddUpStep(uint item, uint thread, uint step)
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -2912,7 +2917,8 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -3030,7 +3036,7 @@ bool AddUpStep(uint item, uint thread, uint step)
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -3234,7 +3240,8 @@ void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS]
     }
 }
 
-// Neighbouring products lie apart, so that the threads of a share read side by side.
+// Puts these factors into group memory. Neighbouring products lie apart there, so that threads that share sums read
+// side by side.
 void PutFactors(uint thread, float next[FACTORS][putEach])
 {
     [unroll]
@@ -3360,7 +3367,7 @@ bool AddUpStep(uint item, uint thread, uint step)
         GroupMemoryBarrierWithGroupSync();
     }
 
-    // The parts of each sum, beginning with another thread's for each, so that no two threads read the same bank
+    // Adds up the parts of each sum, from another thread's on for each, so that no two threads read the same bank
     [unroll]
     for (uint part = 0; part < OWN; part += TOGETHER)
     {
@@ -3438,7 +3445,7 @@ void AddUp(uint item, uint thread)
 }
 #endif
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -13,13 +13,13 @@
 //   PASS       what is written:
 //              0 Norm
 //              1 OutputTensor
-//              2 OutputTensor, by rows, each shared by LANES threads, which meet in group memory
+//              2 OutputTensor, by rows, each shared by LANES threads that exchange sums through group memory
 // In pass 2 only; dimensions are merged where all tensors run through them in one step:
 //   VECTOR     elements of a row that are worked out together: 1, 2 or 4
 //   X_VECTOR   neighbours in memory that are loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if a tensor that is read has one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it works with them, 1 or more
-//   WHOLE      1 if a row is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it is read only once, else 0
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one
 //   KEPT_RANK  dimensions from one row to the next, 1 or more
@@ -31,12 +31,12 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -778,7 +778,7 @@ void WorkOnRows(uint number, uint thread)
         end = min((number % partCount + 1) * partVectors, rowVectors);
     uint u, k, item;
 
-    // What a whole row has but one of
+    // Of what there is only one for a whole row
     float inputOfRow = 0;
 #if INPUT_PRESENT && INPUT_SINGLE
     {
@@ -872,7 +872,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
 #if PASS != 2
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -22,21 +22,21 @@
 //   WINDOW_VECTOR  neighbours in memory that are read at once: 1, 2 or 4
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 //   IN_BLOCKS  1 if a thread works out a block of neighbouring elements, and reads once what they share, else 0
-//   LANES      otherwise, threads that share the places of one window: a power of 2
-// With IN_BLOCKS, Y and X being the last two dimensions of the window; Y is 1 along, where there is only one:
+//   LANES      without IN_BLOCKS, threads that share the places of one window: a power of 2, NUM_THREADS at most
+// With IN_BLOCKS, Y and X being the last two dimensions of the window; where there is only X, sizes along Y are 1:
 //   BLOCK_ROWS  rows of elements of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
 //   WINDOW_HEIGHT  places of the window along Y
 //   WINDOW_WIDTH  places of it along X
-//   STEP_Y     how far a window lies from its neighbour along Y
+//   STEP_Y     how far the windows of neighbouring elements are apart along Y, before division by DIVISOR_Y
 //   STEP_X     the same along X
-//   TAP_Y      how far a place of the window lies from its neighbour along Y
+//   TAP_Y      how far neighbouring places of the window are apart along Y, likewise
 //   TAP_X      the same along X
-//   DIVISOR_Y  what places of the window along Y are divided by; these counts are of dividends
+//   DIVISOR_Y  what places of the window along Y are divided by, 1 or more; those that leave a remainder take no part
 //   DIVISOR_X  the same along X
-//   REST_Y     what the first place of a block's first window leaves over, divided along Y
+//   REST_Y     the remainder of the first place of a block's first window along Y
 //   REST_X     the same along X
-//   LEAD       elements that a vector has before the first one of a block
+//   LEAD       elements of the first vector of a row that lie before those of the block, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -45,16 +45,16 @@
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndicesTensor: UINT64, UINT32
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
 //   X_LOWEST   least value of the data type of InputTensor
-//   X_HIGHEST  greatest value of it
+//   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if its elements are floats, else 0
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -739,7 +739,7 @@ Origin OriginOf(List at)
     return origin;
 }
 
-// All places of the window that differ along its last two dimensions only
+// The places of the window that differ along its last two dimensions only
 struct Layer
 {
     bool isInside;
@@ -776,7 +776,7 @@ uint Reached(Layer layer, int y, int x, out bool isInside)
     return offset;
 }
 
-// The fold of every so manieth place of each layer of a window
+// The fold of places of a window: in each layer every one whose number is `first` plus a multiple of `step`
 INPUT_VALUE Folded(List at, uint first, uint step)
 {
     const Origin origin = OriginOf(at);
@@ -812,7 +812,7 @@ INPUT_VALUE Folded(List at, uint first, uint step)
     return result;
 }
 
-// Stores neighbours along a row
+// Stores neighbours along a row, each made of its result
 void StoreVector(List at, INPUT_VALUE totals[OUTPUT_VECTOR])
 {
     uint offset = 0;
@@ -1005,7 +1005,7 @@ void FoldTogether(uint group, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -14,11 +14,13 @@
 //   PASS       what is written:
 //              0 Winner
 //              1 OutputGradientTensor
-//              2 OutputGradientTensor, each group of threads with those entries of Winner that it needs
-// In pass 2 only, where each group has a tile of the last two dimensions:
-//   ACROSS     columns of a tile
-//   TILE_ROWS  its rows
-//   ROOM       entries of Winner for which a group has room
+//              2 OutputGradientTensor, without pass 0: each group of threads works out the entries of Winner that it
+//              needs
+// In pass 2 only, where a group has a tile of the last two dimensions:
+//   ACROSS     columns of a tile, a divisor of NUM_THREADS
+//   TILE_ROWS  its rows, from NUM_THREADS / ACROSS to NUM_THREADS
+//   ROOM       entries of Winner that a group can hold, 4 bytes each; where a tile needs more, every thread works out
+//              its own
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -27,13 +29,13 @@
 //   InputTensor: FLOAT32, FLOAT16
 //   InputGradientTensor: FLOAT32, FLOAT16
 //   OutputGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -660,11 +662,11 @@ REAL_VALUE SumOf(List at)
 }
 
 #if PASS == 2
-static const int BOX = RANK - 2;  // dimensions of boxes, the last of the output
-groupshared uint around[ROOM];  // entries of Winner, as bits
-groupshared int2 rowBoxes[TILE_ROWS];  // where those of each row begin and end
+static const int BOX = RANK - 2;  // dimensions of boxes: the last ones of the output
+groupshared uint around[ROOM];  // entries of Winner that the tile needs, as bits
+groupshared int2 rowBoxes[TILE_ROWS];  // where the boxes of each row begin and end, along the dimension of rows
 
-// The box of index i of an element along dimension d of boxes
+// Where the box of elements with coordinate `i` begins and ends along dimension `d` of boxes
 int2 BoxAlong(int d, int i)
 {
     return int2(max(min(FloorQuotient(i + ENTRY_OF(startPadding, START_PADDING_LENGTH, d)
@@ -704,7 +706,8 @@ void WorkOutTile(uint group, uint thread)
         rest = before;
     }
 
-    // The entries that the tile needs: from the begin of its first element's box to the end of its last one's
+    // The entries that the tile needs, from where its first element's box begins to where its last one's ends. More
+    // than ROOM count as ROOM + 1, so that nothing overflows.
     const int bottom = min(top + TILE_ROWS, (int)sizes[RANK - 2].size) - 1,
         right = min(left + ACROSS, (int)sizes[RANK - 1].size) - 1;
     int begins[BOX], extents[BOX];
@@ -753,7 +756,7 @@ void WorkOutTile(uint group, uint thread)
         at.entries[RANK - 2] = top + down;
         first.entries[BOX - 2] = rowBoxes[down].x;
         last.entries[BOX - 2] = rowBoxes[down].y;
-        bool isAround = count <= ROOM;
+        bool isAround = count <= ROOM;  // whether group memory has the whole box
         [unroll]
         for (e = 0; e < BOX; e++)
             isAround = isAround && first.entries[e] >= begins[e] && last.entries[e] <= begins[e] + extents[e];
@@ -787,7 +790,7 @@ void WorkOutTile(uint group, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -15,50 +15,52 @@
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
-//              3 Mixed, by rows, each group of threads some of them
+//              3 Mixed, by rows, some of them for each group of threads
 //              4 OutputTensor
 //              5 OutputPresentKeyTensor
 //              6 OutputPresentValueTensor
 // In pass 3 only:
 //   ROWS       queries of a group, a multiple of 32
-//   DEPTH      products that are added to a score at once, and keys whose values are weighted at once: 8 or 16
-//   VALUE_FOURS  columns of the values that a thread works out, in fours
+//   DEPTH      elements of queries and keys, and then keys of values, that are in group memory at once: 8 or 16
+//   VALUE_FOURS  columns of the values that a thread works out, divided by 4
 //   SCRATCH_VECTOR  neighbours in memory that are read at once: 4 where rows are multiples of it, else 1
-//   SCORES_TOLD  1 if scores, or which of them count, depend on tensors, else 0
+//   SCORES_TOLD  1 if scores, or which of them count, depend on tensors of the description, else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
 //   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6
 //              StackedQueryKeyValueTensor, 10 PastKeyTensor
 //   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 11
 //              PastValueTensor
-//   KEY_BEFORE_IN first keys: 0 none, 10 PastKeyTensor
-//   KEY_STORED_IN all keys, as well: 0 none, 14 OutputPresentKeyTensor
-//   VALUE_BEFORE_IN first values: 0 none, 11 PastValueTensor
-//   VALUE_STORED_IN all values, as well: 0 none, 15 OutputPresentValueTensor
+//   KEY_BEFORE_IN  first keys: 0 none, 10 PastKeyTensor
+//   KEY_STORED_IN  all keys, as well: 0 none, 14 OutputPresentKeyTensor
+//   VALUE_BEFORE_IN  first values: 0 none, 11 PastValueTensor
+//   VALUE_STORED_IN  all values, as well: 0 none, 15 OutputPresentValueTensor
 //   OUTPUT_IN  means of values: 0 scratch, 13 OutputTensor
-//              Where these are. Rows of a tensor are whole vectors: 4 elements, 8 that are read with MATRIX_UNITS,
-//              or 16 bytes that are read with BY_PARTS.
+//              Where these are. Rows of a tensor are whole vectors of 4 elements; those that are read with MATRIX_UNITS
+//              of 8, and with BY_PARTS of 16 bytes.
 //   MATRIX_UNITS  1, in pass 3 only and for Vulkan only: queries, keys and values are halves, multiplied by
 //              matrix units, in waves of 32 threads; -Vd then, and VulkanKHR as the module's memory model
 //              (examples/README.md). Of the macros above only SCRATCH_VECTOR, 4, SCORES_TOLD and X_IN are there, and
-//     QUERY_EIGHTS  elements of a query, in eights
+//     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, likewise
-//   HALVES     1 in all passes where it is so, else 0
-//   HALVING    1 in those of them in which each thread writes eight neighbouring halves; SCRATCH_VECTOR is 4 then
-//   BY_PARTS   1, in pass 3 only: few queries, each group has a part of the keys. Of the macros above only
-//              SCRATCH_VECTOR, 4, SCORES_TOLD, ROWS, a power of 2, and X_IN are there, and those down to VALUE_FETCHES
-//   JOINS      1 in the dispatch that joins the parts, in which each group has a query, else 0
-//   IN_PARTS   1 if it follows, 0 if there is but one part
+//   HALVES     1 in all passes if scratch has queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS with
+//              a VECTOR of 8, else 0
+//   HALVING    1 in the passes in which each thread writes eight neighbours of these; SCRATCH_VECTOR is 4 then
+//   BY_PARTS   1, in pass 3 only: queries are few, and each group has a part of the keys. Of the macros above
+//              only SCRATCH_VECTOR, 4, SCORES_TOLD, ROWS, a power of 2, and X_IN are there, and those down to
+//              VALUE_FETCHES
+//   JOINS      1 in the second dispatch, which joins the parts and in which each group has one query, else 0
+//   IN_PARTS   1 if that one follows, 0 if there is only one part
 //   VECTOR     elements in 16 bytes: 8 of halves, 4 of floats
 //   SHARED     heads beside each other that have the same keys
 //   PART_KEYS  keys of a part, a multiple of NUM_THREADS
 //   LANES      threads that share a key: a power of 2
 //   KEY_VECTORS  vectors of a key that each of them has
-//   KEY_FETCHES  keys of which it reads these at once
+//   KEY_FETCHES  keys of which a thread reads these at once
 //   VALUE_LANES  threads that share a value: a power of 2
 //   VALUE_VECTORS  vectors of a value that each of them has
-//   VALUE_FETCHES  values of which it reads these at once
-//   LATER      1 in passes that write keys or values from row queryPlaces[1][0] on, where attention reads those before
-//              in other tensors, else 0
+//   VALUE_FETCHES  values of which a thread reads these at once
+//   LATER      1 in passes that write keys or values only from row queryPlaces[1][0] on, since attention reads those
+//              before it in other tensors, else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or
 // OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
@@ -81,11 +83,11 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   OutputPresentKeyTensor: FLOAT32, FLOAT16
 //   OutputPresentValueTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -1063,7 +1065,7 @@ uint Word(uint place)
 }
 
 #if HALVES
-// A half of those that lie side by side from word `first` on
+// Number `number` of the halves that lie side by side from word `first` on
 float Half(uint first, uint number)
 {
     return f16tof32(Word(first + number / 2) >> (number % 2 * 16));
@@ -1409,7 +1411,8 @@ int Chosen6(List at)
 static const uint KEYS = 32;  // of a tile
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 1) / 2, VALUE_SIXTEENS = (VALUE_EIGHTS + 1) / 2;
 static const uint ROWS = NUM_THREADS / 32 * 16;
-// the greatest weight is e^5 at first, and grows to MOST with scores: halves have e^-17 to e^11
+// Weights are halves, which reach from about e^-17 to e^11: the greatest is e^ROOM at first, and may grow with scores
+// until the sum of those of a thread is MOST.
 static const float ROOM = 5;
 static const float MOST = 32768;
 static const float LOWEST = -3.402823466e38f;  // what no score is below, but minus infinity
@@ -1443,7 +1446,7 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 [[vk::ext_instruction(4457)]] SumMatrix LoadSums([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
-// Those entries of a matrix that a thread holds: eight, wherever they are
+// Entries of a matrix that a thread holds: eight, at places that only the device knows
 [[vk::ext_instruction(81)]] float Extracted(SumMatrix sums, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
@@ -1457,7 +1460,8 @@ static const uint valuePitch = valueEights + 1;  // one more, against bank confl
 static const uint valueEach = (KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
 
 // Group memory: a tile of keys and one of values, and for each wave 16 x 16 floats. All queries pass through it first.
-// With less of it, more groups share a processor: that is worth more than a second tile, or more queries to a wave.
+// The less a group needs, the more groups share a processor, which is worth more than a second tile or more queries per
+// wave.
 static const uint valueStart = KEYS * keyPitch, ownStart = valueStart + KEYS * valuePitch;
 static const uint ownPitch = 4, ownSize = NUM_THREADS / 32 * 16 * ownPitch, queriesSize = ROWS * keyPitch;
 groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
@@ -1511,7 +1515,7 @@ LeftMatrix LeftOf(Eight own)
 
 typedef uint4 Loaded;
 
-// Where the first row of a head is
+// Where the first row of a head is, as `places` tell: where all begin, then the steps along batches and heads
 uint FirstOf(int4 places, uint batch, uint head)
 {
     return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
@@ -1562,7 +1566,7 @@ Loaded ValueAt(uint place)
 #endif
 }
 
-// Where those of a head begin, and those that were there before
+// Where the keys of a head begin, and those that were there before
 uint2 KeyFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
@@ -1579,7 +1583,7 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
 }
 
-// Where those of a head begin, and those that were there before
+// Where the values of a head begin, and those that were there before
 uint2 ValueFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
@@ -1616,7 +1620,7 @@ float4 FourPut(uint place)
 }
 #endif
 
-// Reads what a thread reads of the next keys: again and again the last one after it, since weights there are 0
+// Reads what a thread reads of the next keys; past the last one it reads that one, whose weight there is 0.
 void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[keyEach])
 {
     [unroll]
@@ -1642,7 +1646,7 @@ void PutKeys(uint thread, uint4 next[keyEach])
     }
 }
 
-// Reads what a thread reads of the next values: again and again the last one after it, since weights there are 0
+// Reads what a thread reads of the next values; past the last one it reads that one, whose weight there is 0.
 void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[valueEach])
 {
     [unroll]
@@ -1675,7 +1679,7 @@ float Scored(List at, float total)
     return Chosen3(total, at);
 }
 
-// How many keys of a head count at most: those from there on do not, whatever the query
+// The number of a head's keys beyond which none counts, whatever the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -1683,21 +1687,21 @@ uint KeysOf(List at)
     return (uint)max(keys, 0);
 }
 
-// Whether a key below that does
+// Whether a key before that counts
 bool Counts(List at)
 {
     return Entry(at, 3) <= Chosen6(at) + Entry(at, 2) || !(PAST_SEQUENCE_LENGTHS_PRESENT != 0);
 }
 
-// e^x for x up to 0, as well as the device can: weights are relative to their sum
+// e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
 float Weight(float x)
 {
     return exp2(x * 1.442695f);
 }
 
-// A thread has eight entries of a matrix, four of one row and four of another. Either matrix units have them so,
-// wherever their places are, or they pass through group memory: then a thread has rows lane / 4 and 8 below, there two
-// neighbouring columns and the two 8 to the right.
+// A thread has eight entries of a matrix, four of one row and four of another. Either the device deals them out in this
+// way, whichever their places are, or they pass through group memory: then a thread has rows lane / 4 and lane / 4 + 8,
+// and of each two neighbouring columns and the two that are 8 to the right.
 uint RowOfEntry(uint entry)
 {
     return entry / 4;
@@ -1713,9 +1717,9 @@ uint PlaceOf(uint2 places, uint entry)
     return places[entry / 4] >> (entry % 4 * 8) & 0xff;
 }
 
-// The places of entries, 16 * row + column, four to a word. True where matrix units have those of sums so, and take
-// those of a left factor from the same places: a matrix that passes from one to the other, times the identity, is the
-// same then.
+// The places of a thread's entries, 16 * row + column, four to a word. True if the device deals out those of sums in
+// this way, and those of a left factor from the same places: a matrix of sums that is taken for a left factor, times
+// the identity, is the same then.
 bool PlaceEntries(uint own, uint lane, out uint2 places)
 {
     const uint column = lane % 2 * 8, ones = lane / 2 - column;
@@ -1804,7 +1808,7 @@ LeftMatrix LeftOfOwn(uint own, uint lane, bool areDirect, Eight entries)
     return left;
 }
 
-// What a thread has of its two rows, for each of its entries
+// For each entry of a thread what it has for that entry's row
 Eight Spread(float2 told)
 {
     Eight found;
@@ -1814,7 +1818,8 @@ Eight Spread(float2 told)
     return found;
 }
 
-// Stores what threads have of their two rows: each row of a matrix gets four times what each of four threads has.
+// Stores what threads have for their two rows, in a matrix: of each row four threads have something, and it is there
+// four times from each.
 void StoreTold(uint own, uint lane, bool areDirect, float2 told)
 {
     ControlBarrier(3, 3, EXCHANGED);
@@ -1841,7 +1846,7 @@ float HalfOf(uint4 eight, uint element)
     return f16tof32(eight[element % 8 / 2] >> (element % 2 * 16));
 }
 
-// The weighted sum of a column of the values, key by key
+// The weighted sum of a column of the values, worked out key by key
 float SumOf(List at, uint queryBase, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
 {
     const uint keys = KeysOf(at);
@@ -1985,11 +1990,11 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
 }
 
 // Stores the means of 16 rows, of which each thread has four columns of two; 16 x 16 of them at a time pass through a
-// wave's part of group memory. True where some are no numbers.
+// wave's part of group memory. True if some are not finite.
 bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, SumMatrix mixed[VALUE_SIXTEENS])
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
-    bool isStrange = false;
+    bool isNonFinite = false;
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
     {
@@ -2004,16 +2009,16 @@ bool StoreMeans(uint own, uint lane, uint firstRow, uint base, float2 rowSums, S
             if (row < rowsOfHead && column < VALUE_EIGHTS * 8)
             {
                 PutFour(base + row * (uint)outputPlaces[0][3] + column, means);
-                isStrange = isStrange || any((asuint(means) & 0x7f800000) == 0x7f800000);
+                isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
         }
     }
-    return isStrange;
+    return isNonFinite;
 }
 
-// Works out anew, key by key, those means that are no numbers: infinities and NaN among the values are nothing where
+// Works out anew, key by key, those means that are not finite: infinities and NaN among the values add nothing where
 // keys do not count.
-void StoreStrange(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint2 keyFirsts,
+void StoreNonFinite(uint lane, List at, uint firstRow, uint outputBase, uint queryBase, uint2 keyFirsts,
     uint2 valueFirsts, float2 shifts, float2 rowSums)
 {
     const uint rowsOfHead = (uint)keptQuerySizes[0][2];
@@ -2153,11 +2158,11 @@ void Attend(uint item, uint thread)
         sums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
     }
     if (StoreMeans(own, lane, firstRow, outputBase, sums, mixed))
-        StoreStrange(lane, at, firstRow, outputBase, queryBase, keyFirsts, valueFirsts, shifts, sums);
+        StoreNonFinite(lane, at, firstRow, outputBase, queryBase, keyFirsts, valueFirsts, shifts, sums);
 }
 #elif BY_PARTS
-static const uint STRANDS = NUM_THREADS / LANES;  // keys side by side
-static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;
+static const uint STRANDS = NUM_THREADS / LANES;  // keys that threads work on side by side
+static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;  // values likewise
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
 
 typedef uint4 Loaded;
@@ -2173,7 +2178,7 @@ groupshared float2 heldSums[NUM_THREADS];
 
 #define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
 
-// Where the first row of a head is
+// Where the first row of a head is, as `places` tell: where all begin, then the steps along batches and heads
 uint FirstOf(int4 places, uint batch, uint head)
 {
     return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
@@ -2224,7 +2229,7 @@ Loaded ValueAt(uint place)
 #endif
 }
 
-// Where those of a head begin, and those that were there before
+// Where the keys of a head begin, and those that were there before
 uint2 KeyFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
@@ -2241,7 +2246,7 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
 }
 
-// Where those of a head begin, and those that were there before
+// Where the values of a head begin, and those that were there before
 uint2 ValueFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
@@ -2304,7 +2309,7 @@ float Scored(List at, float total)
     return Chosen3(total, at);
 }
 
-// How many keys of a head count at most: those from there on do not, whatever the query
+// The number of a head's keys beyond which none counts, whatever the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -2312,19 +2317,19 @@ uint KeysOf(List at)
     return (uint)max(keys, 0);
 }
 
-// Whether a key below that does
+// Whether a key before that counts
 bool Counts(List at)
 {
     return Entry(at, 3) <= Chosen6(at) + Entry(at, 2) || !(PAST_SEQUENCE_LENGTHS_PRESENT != 0);
 }
 
-// e^x for x up to 0, as well as the device can: weights are relative to their sum
+// e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
 float Weight(float x)
 {
     return exp2(x * 1.442695f);
 }
 
-// What weights are relative to: the greatest score, but nothing where that is -infinity
+// What is subtracted from scores: the greatest one, but 0 where that is -infinity
 float ShiftOf(float greatest)
 {
     return greatest == asfloat(0xff800000) ? 0.0f : greatest;
@@ -2403,7 +2408,7 @@ float ElementOf(Loaded elements, uint number)
 #endif
 }
 
-// What all threads have of each query in `held`, made one, always in the same order
+// Makes one number for each query of what all threads have in `held`, in the same order every time
 #define OF_ALL(thread, made) \
     [unroll] \
     for (uint others = NUM_THREADS / 2; others > 0; others /= 2) \
@@ -2489,7 +2494,8 @@ void Attend(uint item, uint thread)
         }
     }
 
-    // The products of queries and keys. A thread has every so many vectors of a key; lanes are added up by one thread.
+    // The products of queries and keys. A thread has every LANES-th vector of a key; one thread adds up what the lanes
+    // have.
     [loop]
     for (uint tile = firstKey; tile < endKey; tile += TILE_KEYS)
     {
@@ -2538,7 +2544,7 @@ void Attend(uint item, uint thread)
         {
             float total = 0;
             [unroll]
-            for (j = 0; j < LANES; j++)  // neighbours begin with others, against bank conflicts
+            for (j = 0; j < LANES; j++)  // neighbouring threads begin at different lanes, against bank conflicts
                 total += held[i * LANES + (j + i * LANES / 32) % LANES];
             weights[i / TILE_KEYS * PART_KEYS + tile - firstKey + i % TILE_KEYS] = total;
         }
@@ -2547,7 +2553,8 @@ void Attend(uint item, uint thread)
     Loaded values[VALUE_FETCHES][VALUE_VECTORS];
     FetchValues(thread, valueFirsts, firstKey, endKey, values);
 
-    // The scores made of them. A thread goes on with these, so that others need not wait.
+    // The scores made of these products, and the weights made of those. A thread has the same keys in both, so that it
+    // need not wait for others.
     const uint each = PART_KEYS / NUM_THREADS;  // of a query
     uint absent = 0;
     GroupMemoryBarrierWithGroupSync();
@@ -2630,7 +2637,7 @@ void Attend(uint item, uint thread)
             for (q = 0; q < ROWS; q++)
             {
                 const float weight = weights[q * PART_KEYS + first + u * VALUE_STRANDS + valueStrand];
-                if (asuint(weight) != asuint(ABSENT))  // 0 times infinity is not what such a key adds
+                if (asuint(weight) != asuint(ABSENT))  // a key that does not count adds nothing, not 0 times infinity
                 {
                     [unroll]
                     for (j = 0; j < VALUE_VECTORS; j++)
@@ -2683,7 +2690,7 @@ void Attend(uint item, uint thread)
 #else
 static const uint KEYS = 64;  // of a tile
 static const uint HELD = 32;  // keys whose weights are in group memory at once
-static const uint LANES = 16;  // threads that share rows
+static const uint LANES = 16;  // threads that share rows, each with every 16th four of columns, and four keys of a tile
 static const uint threadRows = ROWS * LANES / NUM_THREADS;
 static const uint valueColumns = 4 * LANES * VALUE_FOURS;
 static const uint rowPitch = ROWS / 4 + 1;  // one more, against bank conflicts
@@ -2698,12 +2705,13 @@ static const uint valueLoads = DEPTH * valueColumns / SCRATCH_VECTOR, valueEach 
 
 groupshared float4 queries[DEPTH * rowPitch];  // by elements
 groupshared float4 right[DEPTH * rightPitch];  // keys by elements, or values by keys
-groupshared float4 weights[HELD * rowPitch];  // by keys; first the greatest score that each thread knows of its rows
-groupshared uint strangers;  // whether infinities or NaN were met among the values
+// by keys; before them, the greatest scores that each thread knows, by rows
+groupshared float4 weights[HELD * rowPitch];
+groupshared uint metNonFinite;  // whether infinities or NaN were met among the values
 
 #define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a key that does not count
 
-// Where the first row of a head is
+// Where the first row of a head is, as `places` tell: where all begin, then the steps along batches and heads
 uint FirstOf(int4 places, uint batch, uint head)
 {
     return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
@@ -2754,7 +2762,7 @@ Loaded ValueAt(uint place)
 #endif
 }
 
-// Where those of a head begin, and those that were there before
+// Where the keys of a head begin, and those that were there before
 uint2 KeyFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
@@ -2771,7 +2779,7 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
     return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
 }
 
-// Where those of a head begin, and those that were there before
+// Where the values of a head begin, and those that were there before
 uint2 ValueFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
@@ -2820,7 +2828,8 @@ uint2 PlaceInValues(uint number)
     return uint2(number / (valueColumns / SCRATCH_VECTOR), number % (valueColumns / SCRATCH_VECTOR) * SCRATCH_VECTOR);
 }
 
-// The next part of queries and keys, zeros outside of them. The base of queries is that of the first one here.
+// Reads the next elements of queries and keys, zeros outside of them. The base of queries is that of the group's first
+// one.
 void FetchRows(uint thread, uint queryBase, uint2 keyFirsts, uint firstKey, uint2 rest, uint element,
     out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
 {
@@ -2865,7 +2874,7 @@ void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach
     }
 }
 
-// The values of the next keys, zeros outside of them
+// Reads the values of the next keys, zeros outside of them
 void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint column, out Loaded next[valueEach])
 {
     const uint size = (uint)keptPresentValueSizes[0][3];
@@ -2881,22 +2890,22 @@ void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint colum
 
 void PutValues(uint thread, Loaded next[valueEach])
 {
-    bool isStrange = false;
+    bool isNonFinite = false;
     [unroll]
     for (uint i = 0; i < valueEach; i++)
     {
         const uint2 place = PlaceInValues(thread + i * NUM_THREADS);
         [unroll]
         for (uint e = 0; e < SCRATCH_VECTOR; e++)
-            isStrange = isStrange || (asuint(next[i][e]) & 0x7f800000) == 0x7f800000;
+            isNonFinite = isNonFinite || (asuint(next[i][e]) & 0x7f800000) == 0x7f800000;
 #if SCRATCH_VECTOR == 4
         right[place.x * valuePitch + place.y / 4] = next[i];
 #else
         right[place.x * valuePitch + place.y / 4][place.y % 4] = next[i][0];
 #endif
     }
-    if (isStrange)
-        strangers = 1;
+    if (isNonFinite)
+        metNonFinite = 1;
 }
 
 // A score, at batch, head, query and key
@@ -2905,7 +2914,7 @@ float Scored(List at, float total)
     return Chosen3(total, at);
 }
 
-// How many keys of a head count at most: those from there on do not, whatever the query
+// The number of a head's keys beyond which none counts, whatever the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
@@ -2913,13 +2922,13 @@ uint KeysOf(List at)
     return (uint)max(keys, 0);
 }
 
-// Whether a key below that does
+// Whether a key before that counts
 bool Counts(List at)
 {
     return Entry(at, 3) <= Chosen6(at) + Entry(at, 2) || !(PAST_SEQUENCE_LENGTHS_PRESENT != 0);
 }
 
-// e^x for x up to 0, as well as the device can: weights are relative to their sum
+// e^x for x up to 0, as exact as the device's exp2 is, which is enough, since weights are divided by their sum
 float Weight(float x)
 {
     return exp2(x * 1.442695f);
@@ -2954,7 +2963,7 @@ void Attend(uint item, uint thread)
     const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
 
     if (thread == 0)
-        strangers = 0;
+        metNonFinite = 0;
     uint i, j, k;
     float4 mixed[threadRows][VALUE_FOURS];
     float greatest[threadRows], sums[threadRows];
@@ -3005,7 +3014,8 @@ void Attend(uint item, uint thread)
         // Which of them count, and what they are
         uint absent = 0;
 #if SCORES_TOLD
-        [loop]  // half of the threads after the other, each with its own
+        // group memory has room for half of the keys: first one half of the threads puts its own there, then the other
+        [loop]
         for (uint held = 0; held < KEYS; held += HELD)
         {
             if (lane * 4 / HELD == held / HELD)
@@ -3104,7 +3114,7 @@ void Attend(uint item, uint thread)
             const uint next = firstKey + key + DEPTH;
             FetchValues(thread, valueFirsts, next, key + DEPTH < KEYS ? keys - min(next, keys) : 0, firstColumn,
                 nextValues);
-            if (strangers == 0)
+            if (metNonFinite == 0)
             {
                 [unroll]
                 for (k = 0; k < DEPTH; k++)
@@ -3123,7 +3133,7 @@ void Attend(uint item, uint thread)
                     }
                 }
             }
-            else  // 0 times infinity is not what the value of a key that does not count adds
+            else  // the values of keys that do not count add nothing, but 0 times infinity would be NaN
             {
                 [loop]
                 for (k = 0; k < DEPTH; k++)
@@ -3178,7 +3188,7 @@ void Attend(uint item, uint thread)
 #endif
 #endif
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -20,21 +20,21 @@
 //   ROW_AXIS   the dimension of the output that counts their rows
 //   COLUMN_AXIS  the one that counts their columns
 //   X_UNSIGNED  1 if its elements are UINT8, else 0
-//   X_SUMS     1 if the sums of its rows, or columns, count, since something is subtracted from the other factor, else
-//              0
+//   X_SUMS     1 if the sums of its rows or columns are needed, since something is subtracted from the other factor,
+//              else 0
 //   X_VECTOR   neighbours in memory that are read at once: 1, 4, or 16 where they belong to one sum
-//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   X_ALONG    1 if these are factors of one sum, 0 if of as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
 //   WAVE_ROWS  rows of a tile that 32 threads work out, a multiple of 16
-//   WAVE_COLUMNS  its columns of these, likewise
+//   WAVE_COLUMNS  columns of these, likewise
 //   AHEAD      tiles that are read before they are used, 1 or 2
-//   TILES_WALKED  rows of tiles that are walked together
+//   TILES_WALKED  rows of tiles that groups go through together, column by column: 1 or more
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 1 only and for Vulkan only: bytes are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, VulkanKHR as the module's memory model, and 8 bits for its integers of 16 (examples/README.md)
-//   DOT_PRODUCTS  1, in pass 1 only: the device sums four products at once; shader model 6.4 then
+//   DOT_PRODUCTS  1, in pass 1 only: an instruction of the device adds up four products; shader model 6.4 then
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
 // OUTPUT_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -50,15 +50,15 @@
 //   OutputScaleTensor: FLOAT32
 //   OutputZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT8, UINT8
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
 //   X_LOWEST   least value of the data type of OutputTensor
-//   X_HIGHEST  greatest value of it
+//   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if its elements are floats, else 0
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 1, 1 or more
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -1179,15 +1179,15 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    const uint across = matrixColumns / 1;
+    const uint across = matrixColumns;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across * 1;  // `above`: rows before
+    const uint above = item / across, column = item % across;  // `above`: rows before
     const uint number = above / matrixRows, row = above - number * matrixRows;
     List at = PlaceOf(number, row, column);
     vector<int, 1> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[PartOf(part, number, row, column) / 1]);
+        totals += asint(scratch[PartOf(part, number, row, column)]);
     [unroll]
     for (uint n = 0; n < 1; n++)
     {
@@ -1298,7 +1298,7 @@ static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines : 0);
 static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines : 0);
 
 #if MATRIX_UNITS
-static const uint matrixProducts = 32;  // products of a matrix
+static const uint matrixProducts = 32;  // of one multiplication of matrices
 // Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
 // rows, columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
@@ -1335,7 +1335,7 @@ groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 #define RightAt(at) LoadRight(tiles[at], 1, linePitch, NON_PRIVATE)
 #define PutSums(at, sum) StoreSums(tiles[at], sum, 0, sumPitch, NON_PRIVATE)
 #else
-static const uint matrixProducts = 16;  // products of a matrix
+static const uint matrixProducts = 16;  // of one multiplication of matrices
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 static uint lane;  // which thread of a wave, 32 in a row
 
@@ -1628,9 +1628,9 @@ Four FourAt(uint number, uint left, uint column)
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of products of the bytes as
-// they are, of so many each; what is subtracted from them is accounted for here: the sum of (a - x) (b - y) is that of
-// a b, less x times that of b - y, less y times that of a.
+// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of `count` products of the
+// bytes as they are. What is subtracted from these is accounted for here: the sum of (a - x) (b - y) is that of a b,
+// less x times that of b - y, less y times that of a.
 void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, Four four, int4 totals)
 {
     const uint y = top + row;
@@ -1708,7 +1708,7 @@ void Contract(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    // Groups go through some rows of tiles together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -1819,7 +1819,7 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

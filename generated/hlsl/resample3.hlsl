@@ -14,20 +14,22 @@
 //   PASS       what is written:
 //              0 Place
 //              1 OutputTensor
-//              2 OutputTensor, a sum over a box of InputTensor, by tables for each axis
-//              3 OutputTensor, a sum over a box of InputTensor, by tables for each axis
-//              4 OutputTensor, moved from InputTensor, by tables for each axis
-// In passes from 2 on only, where each group has a tile of the last two dimensions, and planes of the others:
-//   ACROSS     threads side by side
-//   COLUMNS    elements of a row that each of them has
-//   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that threads read side by side
+//              2 OutputTensor, sums over boxes of InputTensor, its taps, by a table for each axis
+//              3 OutputTensor, sums over boxes of InputTensor, its taps, by a table for each axis
+//              4 OutputTensor, each element from one of InputTensor, its taps, by a table for each axis
+// In passes from 2 on only, where a group has a tile of the last two dimensions, in some planes of the others:
+//   ACROSS     threads side by side, a divisor of NUM_THREADS unless there is a SPAN
+//   COLUMNS    elements of a row that each of them has, 1 or more
+//   COLUMN_STEP  how far apart these are: 1, or ACROSS, so that neighbouring threads read neighbours
 //   TILE_ROWS  rows of a group
-//   GROUP_PLANES  planes of a group
-//   PLANES     of these, how many a thread has under way
-//   TAPS       taps of an element along one axis for which tables have room
-//   ROWS_AHEAD  of these, how many a thread has under way from row to row
-//   TAPS_AHEAD  the same along a row
-//   SPAN       columns of the tensor for which a group adds up rows first, before it adds up columns; or 0
+//   GROUP_PLANES  planes of a group, a multiple of PLANES
+//   PLANES     planes that a thread works out at once, 1 or more
+//   TAPS       taps of an element along one axis for which tables have room; with more, each element is worked out
+//              alone
+//   ROWS_AHEAD  rows of taps that a thread reads before it uses them, 1 or more
+//   TAPS_AHEAD  taps of a row that it does, 1 or more
+//   SPAN       0, or columns of InputTensor for which a group has room, of which it first adds up rows; COLUMNS and
+//              PLANES are 1 then
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -36,16 +38,16 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16, INT8, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
 //   X_LOWEST   least value of the data type of OutputTensor
-//   X_HIGHEST  greatest value of it
+//   X_HIGHEST  its greatest value
 //   X_FLOATS   1 if its elements are floats, else 0
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 2, 1 or more
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -910,12 +912,12 @@ precise REAL_VALUE Chosen5(int d, int i)
 #if PASS >= 2
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // from a thread to the next
 static const uint TILE_COLUMNS = ACROSS * COLUMNS;
-static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions of planes
-static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: columns, rows, planes
+static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions that count planes
+static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;  // of tables: of columns, rows, planes
 
 groupshared uint tapsFirst[ENTRIES];  // the coordinate of the first tap
 
-// The elements of a thread, of which the last ones may be beyond the end of the row
+// Stores the elements that a thread has of a row, except those past its end
 void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
 {
     const uint stride = (uint)outputStrides[(RANK - 1) / 4][(RANK - 1) % 4];
@@ -955,7 +957,7 @@ uint PlaneAlong(uint plane, int axis)
     return coordinate;
 }
 
-// Where a plane of the output begins
+// Where a plane begins in the output
 uint BeginOf(uint plane)
 {
     uint begin = 0;
@@ -969,7 +971,7 @@ uint BeginOf(uint plane)
     return begin;
 }
 
-// Where a row of a plane begins
+// Where a row begins in its plane of the output
 uint BeginOfRow(uint row)
 {
 #if RANK > 1
@@ -1004,9 +1006,9 @@ bool IsInside(uint row, uint column)
 #endif
 }
 
-// The dimension of an entry of the tables, and the output's coordinate there: entries are of each thread's first
-// column, each one's second, and so on, then of rows and planes. What a tile has beyond the output is as its last
-// column, row or plane. False where there are no rows.
+// The dimension of an entry of the tables, and the output's coordinate there. Entries are of all threads' first
+// columns, then of their second ones, and so on, of rows, and of planes, dimension by dimension. Past the end of the
+// output they are as its last column, row or plane. False for rows of an output of one dimension.
 bool IsEntry(Tile tile, uint n, out int d, out int i)
 {
     d = RANK - 1;
@@ -1333,8 +1335,8 @@ void SumAlone(List at, out float totals[TOTALS])
     }
 }
 
-// One of all combinations of a plane's taps along outer dimensions: where it leads, and with what weight. Whether it
-// takes part; none does from the last one on.
+// A combination of a plane's taps along the dimensions that count planes, by its number: where it leads, and with what
+// weight. Whether it takes part; none does after the last one.
 bool OuterTap(uint plane, uint tap, out uint place, out float weight)
 {
     uint taps[OUTER + 1];
@@ -1365,7 +1367,7 @@ bool OuterTap(uint plane, uint tap, out uint place, out float weight)
     return takes && tap == 0;
 }
 
-// How many there are; `longest` is the most along one dimension
+// How many combinations there are; `longest` becomes the number of taps along one dimension where that is more
 uint OuterTaps(uint plane, inout uint longest)
 {
     uint all = 1;
@@ -1472,7 +1474,7 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
     }
 }
 
-// First rows, of all columns that the tile reads, then columns of these sums
+// Adds up rows first, of all columns that the tile reads, and then columns of these sums
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1688,7 +1690,7 @@ void WorkOutTile(uint group, uint thread)
 
 #if PASS == 4
 #if COLUMNS == 1
-// A thread has one element, for which tables do not pay
+// A thread has one element, for which tables would not pay
 void WorkOutTile(uint group, uint thread)
 {
     const Tile tile = TileOf(group);
@@ -1778,7 +1780,7 @@ void WorkOutTile(uint group, uint thread)
 #endif
 
 #if PASS < 2
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
