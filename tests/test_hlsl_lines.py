@@ -74,3 +74,22 @@ def test_a_function_on_one_line_gets_braces_on_their_own() -> None:
 def test_what_cannot_be_broken_stays() -> None:
     macro, name = f"#define LONG {'x' * WIDTH}", "x" * (WIDTH + 1)
     assert lines_of(macro, name, f"// {name}") == [macro, name, f"// {name}"]
+
+
+@pytest.mark.parametrize("path", SHADERS, ids=lambda path: path.stem)
+def test_parentheses_and_casts_say_something(path: Path) -> None:
+    text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+    assert not re.search(r"\((\w+)\)\(\1\)", text), "twice the same cast"
+    values = re.findall(r"(?:\breturn|=) (\([^;{]*\));", text)
+    values += re.findall(r"\bif \((\(.*\))\)$", text, re.MULTILINE)
+    assert [value for value in values if _is_in_parentheses(value)] == []
+
+
+def _is_in_parentheses(text: str) -> bool:
+    """Whether the first parenthesis is closed by the last one."""
+    depth = 0
+    for character in text[:-1]:
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return False
+    return True

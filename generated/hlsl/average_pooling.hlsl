@@ -503,7 +503,7 @@ int Dilation(int d)
     return 1;
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -512,11 +512,6 @@ List Entries(List o, List w)
         result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List o, List w)
-{
-    return Entries(o, w);
 }
 
 bool Valid(List at, List w)
@@ -541,7 +536,7 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-List Entries2(List c)
+List Padded(List c)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -549,11 +544,6 @@ List Entries2(List c)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Padded(List c)
-{
-    return Entries2(c);
 }
 
 bool Chosen(List o, List w)

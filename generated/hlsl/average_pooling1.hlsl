@@ -506,7 +506,7 @@ int Dilation(int d)
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -515,11 +515,6 @@ List Entries(List o, List w)
         result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List o, List w)
-{
-    return Entries(o, w);
 }
 
 bool Valid(List at, List w)
@@ -544,7 +539,7 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-List Entries2(List c)
+List Padded(List c)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -552,11 +547,6 @@ List Entries2(List c)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Padded(List c)
-{
-    return Entries2(c);
 }
 
 bool Chosen(List o, List w)

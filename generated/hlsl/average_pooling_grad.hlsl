@@ -503,7 +503,7 @@ int Dilation(int d)
     return 1;
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -514,12 +514,7 @@ List Entries(List o, List w)
     return result;
 }
 
-List Place(List o, List w)
-{
-    return Entries(o, w);
-}
-
-List Entries2(List c)
+List Padded(List c)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -527,11 +522,6 @@ List Entries2(List c)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Padded(List c)
-{
-    return Entries2(c);
 }
 
 bool Chosen(List o, List w)
@@ -565,7 +555,7 @@ int64_t Count(List o)
     return max(SumOf(o), (int64_t)1);
 }
 
-List Entries3(List at)
+List Last(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -578,18 +568,13 @@ List Entries3(List at)
     return result;
 }
 
-List Last(List at)
-{
-    return Entries3(at);
-}
-
 int Before(List at, int d)
 {
     return Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
         - (Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d) - 1) * Dilation(d);
 }
 
-List Entries4(List at)
+List First(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -600,11 +585,6 @@ List Entries4(List at)
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)),
             Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
     return result;
-}
-
-List First(List at)
-{
-    return Entries4(at);
 }
 
 REAL_VALUE SumOf2(List at)

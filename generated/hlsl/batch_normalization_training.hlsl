@@ -1339,7 +1339,7 @@ bool Reduced(int d)
     return Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) == 1;
 }
 
-List Entries(List r, List at)
+List Over(List at, List r)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -1347,11 +1347,6 @@ List Entries(List r, List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
     return result;
-}
-
-List Over(List at, List r)
-{
-    return Entries(r, at);
 }
 
 REAL_VALUE SumOf(List at)
@@ -1397,7 +1392,7 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-List Entries2(List at)
+List Entries(List at)
 {
     List result = (List)0;
     result.length = SCALE_SIZES_LENGTH;
@@ -1409,10 +1404,10 @@ List Entries2(List at)
 
 REAL_VALUE Spread(List at)
 {
-    return (REAL_VALUE)ReadScale(Entries2(at));
+    return (REAL_VALUE)ReadScale(Entries(at));
 }
 
-List Entries3(List at)
+List Here(List at)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -1422,12 +1417,7 @@ List Entries3(List at)
     return result;
 }
 
-List Here(List at)
-{
-    return Entries3(at);
-}
-
-List Entries4(List at)
+List Entries2(List at)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1439,7 +1429,7 @@ List Entries4(List at)
 
 REAL_VALUE Spread2(List at)
 {
-    return (REAL_VALUE)ReadBias(Entries4(at));
+    return (REAL_VALUE)ReadBias(Entries2(at));
 }
 
 REAL_VALUE Chosen(List at)

@@ -834,7 +834,7 @@ bool Reduced(int d)
     return Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) == 1;
 }
 
-List Entries(List r, List at)
+List Over(List at, List r)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -842,11 +842,6 @@ List Entries(List r, List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
     return result;
-}
-
-List Over(List at, List r)
-{
-    return Entries(r, at);
 }
 
 REAL_VALUE SumOf(List at)
@@ -863,7 +858,7 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-List Entries2(List c)
+List Entries(List c)
 {
     List result = (List)0;
     result.length = MEAN_SIZES_LENGTH;
@@ -875,7 +870,7 @@ List Entries2(List c)
 
 REAL_VALUE Centred(List c)
 {
-    return (REAL_VALUE)ReadInput(c) - (REAL_VALUE)ReadMean(Entries2(c));
+    return (REAL_VALUE)ReadInput(c) - (REAL_VALUE)ReadMean(Entries(c));
 }
 
 REAL_VALUE SumOf2(List at)
@@ -892,7 +887,7 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-List Entries3(List at)
+List Entries2(List at)
 {
     List result = (List)0;
     result.length = SCALE_SIZES_LENGTH;
@@ -904,10 +899,10 @@ List Entries3(List at)
 
 REAL_VALUE Spread(List at)
 {
-    return (REAL_VALUE)ReadScale(Entries3(at));
+    return (REAL_VALUE)ReadScale(Entries2(at));
 }
 
-List Entries4(List at)
+List Entries3(List at)
 {
     List result = (List)0;
     result.length = VARIANCE_SIZES_LENGTH;
@@ -920,7 +915,7 @@ List Entries4(List at)
 
 REAL_VALUE Spread2(List at)
 {
-    return (REAL_VALUE)ReadVariance(Entries4(at));
+    return (REAL_VALUE)ReadVariance(Entries3(at));
 }
 
 REAL_VALUE Rate(List at)
@@ -928,7 +923,7 @@ REAL_VALUE Rate(List at)
     return (REAL_VALUE)1.0f / Sqrt(Spread2(at) + (REAL_VALUE)epsilon);
 }
 
-List Entries5(List at)
+List Here(List at)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -936,11 +931,6 @@ List Entries5(List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
     return result;
-}
-
-List Here(List at)
-{
-    return Entries5(at);
 }
 
 REAL_VALUE Count()

@@ -1259,7 +1259,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-bool AnyOf(List at)
+bool Added(List at)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -1273,11 +1273,6 @@ bool AnyOf(List at)
     return result;
 }
 
-bool Added(List at)
-{
-    return AnyOf(at);
-}
-
 List Channel(List at)
 {
     return Unflat(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH));
@@ -1288,7 +1283,7 @@ int Source(List at, int k)
     return Flat(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
-List Entries2(List at, List w)
+List SpreadPlace(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -1297,11 +1292,6 @@ List Entries2(List at, List w)
         result.entries[d] = Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
             - Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
     return result;
-}
-
-List SpreadPlace(List at, List w)
-{
-    return Entries2(at, w);
 }
 
 int Chosen2(List at, int d, List w)
@@ -1315,7 +1305,7 @@ int Chosen2(List at, int d, List w)
     return FloorQuotient(Entry(SpreadPlace(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
 }
 
-List Entries(List at, List w)
+List Place(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -1323,11 +1313,6 @@ List Entries(List at, List w)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Chosen2(at, d, w);
     return result;
-}
-
-List Place(List at, List w)
-{
-    return Entries(at, w);
 }
 
 List Chosen3(List at, int k)
@@ -1348,7 +1333,7 @@ int Chosen4(int d, List w)
     return Entry(w, d);
 }
 
-List Entries3(List w)
+List Tap(List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -1356,11 +1341,6 @@ List Entries3(List w)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Chosen4(d, w);
     return result;
-}
-
-List Tap(List w)
-{
-    return Entries3(w);
 }
 
 REAL_VALUE Filter(List at, int k, List w)
@@ -1388,7 +1368,7 @@ bool Hits(List at, List w)
         && (isForward != 0 || AllOf(w, at));
 }
 
-REAL_VALUE SumOf(List at)
+REAL_VALUE Total2(List at)
 {
     const int kFirst = 0;
     const int kLast = inputs;
@@ -1412,11 +1392,6 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-REAL_VALUE Total2(List at)
-{
-    return SumOf(at);
-}
-
 REAL_VALUE Chosen(List at)
 {
     if (Added(at))
@@ -1426,7 +1401,7 @@ REAL_VALUE Chosen(List at)
     return Total2(at);
 }
 
-List Entries4(int d, int i)
+List Entries(int d, int i)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1438,7 +1413,7 @@ List Entries4(int d, int i)
 
 REAL_VALUE Pick(int d, int i)
 {
-    return (REAL_VALUE)ReadBias(Entries4(d, i));
+    return (REAL_VALUE)ReadBias(Entries(d, i));
 }
 
 REAL_VALUE Chosen5(List at)
@@ -1450,7 +1425,7 @@ REAL_VALUE Chosen5(List at)
     return (REAL_VALUE)0.0f;
 }
 
-List Entries5(List at)
+List Entries2(List at)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1465,7 +1440,7 @@ REAL_VALUE Chosen6(List at)
 {
     if (BIAS_PRESENT != 0)
     {
-        return (REAL_VALUE)ReadBias(Entries5(at));
+        return (REAL_VALUE)ReadBias(Entries2(at));
     }
     return (REAL_VALUE)0.0f;
 }

@@ -624,7 +624,7 @@ int Source(List at, int k)
     return Flat(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
-List Entries(List at, List w)
+List Place(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -636,12 +636,7 @@ List Entries(List at, List w)
     return result;
 }
 
-List Place(List at, List w)
-{
-    return Entries(at, w);
-}
-
-List Entries2(int d, int i)
+List Entries(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -654,7 +649,7 @@ List Entries2(int d, int i)
 
 int Pick(int d, int i)
 {
-    return (int)ReadInputZeroPoint(Entries2(d, i));
+    return (int)ReadInputZeroPoint(Entries(d, i));
 }
 
 int Zero(int d, int i)
@@ -676,7 +671,7 @@ int Filter(List at, int k, List w)
     return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w));
 }
 
-List Entries3(int d, int i)
+List Entries2(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -689,7 +684,7 @@ List Entries3(int d, int i)
 
 int Pick2(int d, int i)
 {
-    return (int)ReadFilterZeroPoint(Entries3(d, i));
+    return (int)ReadFilterZeroPoint(Entries2(d, i));
 }
 
 int Zero2(int d, int i)
@@ -711,7 +706,7 @@ bool Hits(List at, List w)
     return Inside(Place(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH));
 }
 
-int64_t SumOf(List at)
+int64_t Exact(List at)
 {
     const int kFirst = 0;
     const int kLast = inputs;
@@ -734,12 +729,7 @@ int64_t SumOf(List at)
     return result;
 }
 
-int64_t Exact(List at)
-{
-    return SumOf(at);
-}
-
-List Entries4(List at)
+List Entries3(List at)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -754,7 +744,7 @@ int Chosen(List at)
 {
     if (FILTER_ZERO_POINT_PRESENT != 0)
     {
-        return (int)ReadFilterZeroPoint(Entries4(at));
+        return (int)ReadFilterZeroPoint(Entries3(at));
     }
     return 0;
 }

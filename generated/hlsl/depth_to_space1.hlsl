@@ -132,18 +132,18 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         int chosen1;
         if (ORDER == 0 /* DEPTH_COLUMN_ROW */)
         {
-            const int place = (at[2] % blockSize) * blockSize + (at[3] % blockSize);
+            const int place = at[2] % blockSize * blockSize + at[3] % blockSize;
             chosen1 = place * channels + at[1];
         }
         else
         {
-            const int place = (at[2] % blockSize) * blockSize + (at[3] % blockSize);
+            const int place = at[2] % blockSize * blockSize + at[3] % blockSize;
             chosen1 = at[1] * area + place;
         }
         const int deep = chosen1;
-        const int changed2 = (at[2] / blockSize);
-        const int changed3 = (at[3] / blockSize);
-        const int place = (at[2] % blockSize) * blockSize + (at[3] % blockSize);
+        const int changed2 = at[2] / blockSize;
+        const int changed3 = at[3] / blockSize;
+        const int place = at[2] % blockSize * blockSize + at[3] % blockSize;
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)

@@ -396,8 +396,8 @@ OUTPUT_VALUE Compute(INPUT_VALUE input, SCALE_VALUE scale, ZERO_POINT_VALUE zero
 {
     const SCALE_VALUE zero = HAS_ZERO_POINT ? Convert(RoundingOnce(zeroPoint, SCALE_BITS), (SCALE_VALUE)0)
         : (SCALE_VALUE)0;
-    return (OUTPUT_VALUE)(OUTPUT_VALUE)Quantize(RoundEven(DivideExactly(Convert(RoundingOnce(input, SCALE_BITS),
-        (SCALE_VALUE)0), scale)) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
+    return (OUTPUT_VALUE)Quantize(RoundEven(DivideExactly(Convert(RoundingOnce(input, SCALE_BITS), (SCALE_VALUE)0),
+        scale)) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -487,7 +487,7 @@ int Entry2(List at, List w)
     return Flat(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
 }
 
-List Entries2(List at, List w)
+List Back(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
@@ -498,12 +498,7 @@ List Entries2(List at, List w)
     return result;
 }
 
-List Back(List at, List w)
-{
-    return Entries2(at, w);
-}
-
-List Entries(List w, List at)
+List Block(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
@@ -514,12 +509,7 @@ List Entries(List w, List at)
     return result;
 }
 
-List Block(List at, List w)
-{
-    return Entries(w, at);
-}
-
-bool AllOf(List w, List at)
+bool OnStride(List at, List w)
 {
     const int dFirst = 0;
     const int dLast = DIMENSION_COUNT_BOUND;
@@ -531,11 +521,6 @@ bool AllOf(List w, List at)
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0;
     }
     return result;
-}
-
-bool OnStride(List at, List w)
-{
-    return AllOf(w, at);
 }
 
 INPUT_VALUE SumOf(List at)

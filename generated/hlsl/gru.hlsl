@@ -1397,7 +1397,7 @@ REAL_VALUE Fed(List at, int g)
         Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE SumOf2(List at, int g)
+REAL_VALUE ProductOf(List at, int g)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1409,11 +1409,6 @@ REAL_VALUE SumOf2(List at, int g)
             * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k));
     }
     return result;
-}
-
-REAL_VALUE ProductOf(List at, int g)
-{
-    return SumOf2(at, g);
 }
 
 REAL_VALUE Recur(List at, int g)
@@ -1449,7 +1444,7 @@ REAL_VALUE Update(List at)
     return Act(at, Fed(at, 0) + Recur(at, 0), 0);
 }
 
-REAL_VALUE SumOf3(List at)
+REAL_VALUE SumOf2(List at)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1466,7 +1461,7 @@ REAL_VALUE SumOf3(List at)
 
 REAL_VALUE ResetSum(List at)
 {
-    return SumOf3(at) + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    return SumOf2(at) + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
 }
 
 REAL_VALUE Chosen3(List at)

@@ -645,7 +645,7 @@ void WriteKeptBase(uint number, REAL_VALUE entry)
 #endif
 }
 
-List Entries(List c, List w)
+List Region(List c, List w)
 {
     List result = (List)0;
     result.length = 4;
@@ -653,11 +653,6 @@ List Entries(List c, List w)
     for (int d = 0; d < 4; d++)
         result.entries[d] = Entry(c, d) + Entry(w, d) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
     return result;
-}
-
-List Region(List c, List w)
-{
-    return Entries(c, w);
 }
 
 REAL_VALUE SumOf(List at)

@@ -675,7 +675,7 @@ void WriteKeptBase(uint number, REAL_VALUE entry)
 #endif
 }
 
-List Entries(List c, List w)
+List Region(List c, List w)
 {
     List result = (List)0;
     result.length = 4;
@@ -683,11 +683,6 @@ List Entries(List c, List w)
     for (int d = 0; d < 4; d++)
         result.entries[d] = Entry(c, d) + Entry(w, d) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
     return result;
-}
-
-List Region(List c, List w)
-{
-    return Entries(c, w);
 }
 
 REAL_VALUE SumOf(List at)
@@ -707,7 +702,7 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-List Entries2(List at, List w)
+List Holder(List at, List w)
 {
     List result = (List)0;
     result.length = 4;
@@ -715,11 +710,6 @@ List Entries2(List at, List w)
     for (int d = 0; d < 4; d++)
         result.entries[d] = Entry(at, d) - Entry(w, d) + Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
     return result;
-}
-
-List Holder(List at, List w)
-{
-    return Entries2(at, w);
 }
 
 REAL_VALUE Share(List c)

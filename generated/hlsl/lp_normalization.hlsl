@@ -598,7 +598,7 @@ bool Reduced(int d)
     return d == axis;
 }
 
-List Entries(List r, List at)
+List Over(List at, List r)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -608,26 +608,7 @@ List Entries(List r, List at)
     return result;
 }
 
-List Over(List at, List r)
-{
-    return Entries(r, at);
-}
-
 REAL_VALUE SumOf(List at)
-{
-    const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-    const List rFirst = Zeros(rLast.length);
-    REAL_VALUE result = (REAL_VALUE)0;
-    List r = rFirst;
-    [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = Advance(r, rFirst, rLast))
-    {
-        result += Abs((REAL_VALUE)ReadInput(Over(at, r)));
-    }
-    return result;
-}
-
-REAL_VALUE SumOf2(List at)
 {
     const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
     const List rFirst = Zeros(rLast.length);
@@ -645,12 +626,21 @@ REAL_VALUE Chosen(List at)
 {
     if (isNumber != 0)
     {
-        return SumOf(at);
+        const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
+        const List rFirst = Zeros(rLast.length);
+        REAL_VALUE result = (REAL_VALUE)0;
+        List r = rFirst;
+        [loop]
+        for (bool morer = IsBox(rFirst, rLast); morer; morer = Advance(r, rFirst, rLast))
+        {
+            result += Abs((REAL_VALUE)ReadInput(Over(at, r)));
+        }
+        return result;
     }
-    return Sqrt(SumOf2(at));
+    return Sqrt(SumOf(at));
 }
 
-List Entries2(List at)
+List Here(List at)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -658,11 +648,6 @@ List Entries2(List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
     return result;
-}
-
-List Here(List at)
-{
-    return Entries2(at);
 }
 
 #if PASS == 2

@@ -685,7 +685,7 @@ int Dilation(int d)
     return 1;
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -694,11 +694,6 @@ List Entries(List o, List w)
         result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List o, List w)
-{
-    return Entries(o, w);
 }
 
 bool Valid(List at, List w)

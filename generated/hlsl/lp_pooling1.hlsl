@@ -688,7 +688,7 @@ int Dilation(int d)
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -697,11 +697,6 @@ List Entries(List o, List w)
         result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List o, List w)
-{
-    return Entries(o, w);
 }
 
 bool Valid(List at, List w)

@@ -565,7 +565,7 @@ int Dilation(int d)
     return 1;
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -574,11 +574,6 @@ List Entries(List o, List w)
         result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List o, List w)
-{
-    return Entries(o, w);
 }
 
 bool Valid(List at, List w)
@@ -617,7 +612,7 @@ bool AnyOf(List at)
     return result;
 }
 
-List FirstGreatest(List at)
+List GreatestAt(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -642,11 +637,6 @@ List FirstGreatest(List at)
     return result;
 }
 
-List GreatestAt(List at)
-{
-    return FirstGreatest(at);
-}
-
 int Chosen(List at)
 {
     if (AnyOf(at))
@@ -657,7 +647,7 @@ int Chosen(List at)
     return 0;
 }
 
-List Entries2(List at, List chosen)
+List Entries(List at, List chosen)
 {
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
@@ -672,7 +662,7 @@ int Chosen2(bool isAny, List at, List chosen)
 {
     if (isAny)
     {
-        return Flat(Join(Part(at, 0, 2), Entries2(at, chosen)),
+        return Flat(Join(Part(at, 0, 2), Entries(at, chosen)),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
     }
     return 0;

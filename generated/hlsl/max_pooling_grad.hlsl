@@ -526,7 +526,7 @@ int Dilation(int d)
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -535,11 +535,6 @@ List Entries(List o, List w)
         result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List o, List w)
-{
-    return Entries(o, w);
 }
 
 bool Valid(List at, List w)
@@ -561,7 +556,7 @@ bool AnyOf(List at)
     return result;
 }
 
-List FirstGreatest(List at)
+List GreatestAt(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -586,11 +581,6 @@ List FirstGreatest(List at)
     return result;
 }
 
-List GreatestAt(List at)
-{
-    return FirstGreatest(at);
-}
-
 int Chosen(List at)
 {
     if (AnyOf(at))
@@ -601,7 +591,7 @@ int Chosen(List at)
     return -1;
 }
 
-List Entries2(List at)
+List Last(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -614,18 +604,13 @@ List Entries2(List at)
     return result;
 }
 
-List Last(List at)
-{
-    return Entries2(at);
-}
-
 int Before(List at, int d)
 {
     return Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
         - (Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d) - 1) * Dilation(d);
 }
 
-List Entries3(List at)
+List First(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -636,11 +621,6 @@ List Entries3(List at)
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)),
             Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
     return result;
-}
-
-List First(List at)
-{
-    return Entries3(at);
 }
 
 REAL_VALUE SumOf(List at)

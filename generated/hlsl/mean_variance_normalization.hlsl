@@ -1228,7 +1228,7 @@ bool Reduced(int d)
     return d >= crossChannel;
 }
 
-List Entries(List r, List at)
+List Over(List at, List r)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -1236,11 +1236,6 @@ List Entries(List r, List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
     return result;
-}
-
-List Over(List at, List r)
-{
-    return Entries(r, at);
 }
 
 REAL_VALUE SumOf(List at)
@@ -1286,7 +1281,7 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-List Entries2(List at)
+List Entries(List at)
 {
     List result = (List)0;
     result.length = SCALE_SIZES_LENGTH;
@@ -1298,7 +1293,7 @@ List Entries2(List at)
 
 REAL_VALUE Spread(List at)
 {
-    return (REAL_VALUE)ReadScale(Entries2(at));
+    return (REAL_VALUE)ReadScale(Entries(at));
 }
 
 REAL_VALUE Scale(List at)
@@ -1310,7 +1305,7 @@ REAL_VALUE Scale(List at)
     return (REAL_VALUE)1.0f;
 }
 
-List Entries3(List at)
+List Here(List at)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -1318,11 +1313,6 @@ List Entries3(List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
     return result;
-}
-
-List Here(List at)
-{
-    return Entries3(at);
 }
 
 REAL_VALUE Chosen(List at)
@@ -1334,7 +1324,7 @@ REAL_VALUE Chosen(List at)
     return (REAL_VALUE)1.0f;
 }
 
-List Entries4(List at)
+List Entries2(List at)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1346,7 +1336,7 @@ List Entries4(List at)
 
 REAL_VALUE Spread2(List at)
 {
-    return (REAL_VALUE)ReadBias(Entries4(at));
+    return (REAL_VALUE)ReadBias(Entries2(at));
 }
 
 REAL_VALUE Bias(List at)

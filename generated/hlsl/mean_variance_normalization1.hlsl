@@ -1225,7 +1225,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-bool AnyOf(int d)
+bool Reduced(int d)
 {
     const int iFirst = 0;
     const int iLast = len;
@@ -1238,12 +1238,7 @@ bool AnyOf(int d)
     return result;
 }
 
-bool Reduced(int d)
-{
-    return AnyOf(d);
-}
-
-List Entries(List r, List at)
+List Over(List at, List r)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -1251,11 +1246,6 @@ List Entries(List r, List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
     return result;
-}
-
-List Over(List at, List r)
-{
-    return Entries(r, at);
 }
 
 REAL_VALUE SumOf(List at)
@@ -1301,7 +1291,7 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-List Entries2(List at)
+List Entries(List at)
 {
     List result = (List)0;
     result.length = SCALE_SIZES_LENGTH;
@@ -1313,7 +1303,7 @@ List Entries2(List at)
 
 REAL_VALUE Spread(List at)
 {
-    return (REAL_VALUE)ReadScale(Entries2(at));
+    return (REAL_VALUE)ReadScale(Entries(at));
 }
 
 REAL_VALUE Scale(List at)
@@ -1325,7 +1315,7 @@ REAL_VALUE Scale(List at)
     return (REAL_VALUE)1.0f;
 }
 
-List Entries3(List at)
+List Here(List at)
 {
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
@@ -1333,11 +1323,6 @@ List Entries3(List at)
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
     return result;
-}
-
-List Here(List at)
-{
-    return Entries3(at);
 }
 
 REAL_VALUE Chosen(List at)
@@ -1349,7 +1334,7 @@ REAL_VALUE Chosen(List at)
     return (REAL_VALUE)1.0f;
 }
 
-List Entries4(List at)
+List Entries2(List at)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1361,7 +1346,7 @@ List Entries4(List at)
 
 REAL_VALUE Spread2(List at)
 {
-    return (REAL_VALUE)ReadBias(Entries4(at));
+    return (REAL_VALUE)ReadBias(Entries2(at));
 }
 
 REAL_VALUE Bias(List at)

@@ -350,7 +350,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             chosen1 = (INPUT_VALUE)0;
         }
         const INPUT_VALUE zero = chosen1;
-        values[inVector] = (OUTPUT_VALUE)(OUTPUT_VALUE)Quantize(RoundEven(DivideExactly(LoadInput(offset1),
+        values[inVector] = (OUTPUT_VALUE)Quantize(RoundEven(DivideExactly(LoadInput(offset1),
             LoadQuantization0(offset2))) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
     }
     at[RANK - 1] = vectorStart;

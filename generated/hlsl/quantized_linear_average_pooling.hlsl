@@ -666,7 +666,7 @@ int Dilation(int d)
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
 }
 
-List Entries(List o, List w)
+List Place(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -677,12 +677,7 @@ List Entries(List o, List w)
     return result;
 }
 
-List Place(List o, List w)
-{
-    return Entries(o, w);
-}
-
-List Entries2(int d, int i)
+List Entries(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -695,7 +690,7 @@ List Entries2(int d, int i)
 
 int Pick(int d, int i)
 {
-    return (int)ReadInputZeroPoint(Entries2(d, i));
+    return (int)ReadInputZeroPoint(Entries(d, i));
 }
 
 int Zero(int d, int i)
@@ -717,7 +712,7 @@ bool Valid(List at, List w)
     return Inside(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-int64_t SumOf(List at)
+int64_t Exact(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -734,12 +729,7 @@ int64_t SumOf(List at)
     return result;
 }
 
-int64_t Exact(List at)
-{
-    return SumOf(at);
-}
-
-List Entries3(int d, int i)
+List Entries2(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_SCALE_SIZES_LENGTH;
@@ -752,7 +742,7 @@ List Entries3(int d, int i)
 
 precise REAL_VALUE Pick2(int d, int i)
 {
-    return (REAL_VALUE)ReadInputScale(Entries3(d, i));
+    return (REAL_VALUE)ReadInputScale(Entries2(d, i));
 }
 
 precise REAL_VALUE By(List at)
@@ -760,7 +750,7 @@ precise REAL_VALUE By(List at)
     return Pick2(channelAxis2, Entry(at, 1));
 }
 
-List Entries4(List c)
+List Padded(List c)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -768,11 +758,6 @@ List Entries4(List c)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Padded(List c)
-{
-    return Entries4(c);
 }
 
 bool Chosen(List o, List w)
@@ -784,7 +769,7 @@ bool Chosen(List o, List w)
     return Inside(Place(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-int64_t SumOf2(List o)
+int64_t SumOf(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -803,10 +788,10 @@ int64_t SumOf2(List o)
 
 int64_t Count(List o)
 {
-    return max(SumOf2(o), (int64_t)1);
+    return max(SumOf(o), (int64_t)1);
 }
 
-List Entries5(int d, int i)
+List Entries3(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -819,7 +804,7 @@ List Entries5(int d, int i)
 
 precise REAL_VALUE Pick3(int d, int i)
 {
-    return (REAL_VALUE)ReadOutputScale(Entries5(d, i));
+    return (REAL_VALUE)ReadOutputScale(Entries3(d, i));
 }
 
 precise REAL_VALUE By2(List at)
@@ -827,7 +812,7 @@ precise REAL_VALUE By2(List at)
     return Pick3(channelAxis3, Entry(at, 1));
 }
 
-List Entries6(int d, int i)
+List Entries4(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -840,7 +825,7 @@ List Entries6(int d, int i)
 
 int Pick4(int d, int i)
 {
-    return (int)ReadOutputZeroPoint(Entries6(d, i));
+    return (int)ReadOutputZeroPoint(Entries4(d, i));
 }
 
 int Zero2(int d, int i)

@@ -923,7 +923,7 @@ int Source(List at, int k)
     return Flat(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
-List Entries(List at, List w)
+List Place(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -935,12 +935,7 @@ List Entries(List at, List w)
     return result;
 }
 
-List Place(List at, List w)
-{
-    return Entries(at, w);
-}
-
-List Entries2(int d, int i)
+List Entries(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -953,7 +948,7 @@ List Entries2(int d, int i)
 
 int Pick(int d, int i)
 {
-    return (int)ReadInputZeroPoint(Entries2(d, i));
+    return (int)ReadInputZeroPoint(Entries(d, i));
 }
 
 int Zero(int d, int i)
@@ -975,7 +970,7 @@ int Filter(List at, int k, List w)
     return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w));
 }
 
-List Entries3(int d, int i)
+List Entries2(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -988,7 +983,7 @@ List Entries3(int d, int i)
 
 int Pick2(int d, int i)
 {
-    return (int)ReadFilterZeroPoint(Entries3(d, i));
+    return (int)ReadFilterZeroPoint(Entries2(d, i));
 }
 
 int Zero2(int d, int i)
@@ -1010,7 +1005,7 @@ bool Hits(List at, List w)
     return Inside(Place(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH));
 }
 
-int64_t SumOf(List at)
+int64_t Exact(List at)
 {
     const int kFirst = 0;
     const int kLast = inputs;
@@ -1033,12 +1028,7 @@ int64_t SumOf(List at)
     return result;
 }
 
-int64_t Exact(List at)
-{
-    return SumOf(at);
-}
-
-List Entries4(int d, int i)
+List Entries3(int d, int i)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1050,7 +1040,7 @@ List Entries4(int d, int i)
 
 int Pick3(int d, int i)
 {
-    return (int)ReadBias(Entries4(d, i));
+    return (int)ReadBias(Entries3(d, i));
 }
 
 int Zero3(int d, int i)
@@ -1062,7 +1052,7 @@ int Zero3(int d, int i)
     return 0;
 }
 
-List Entries5(int d, int i)
+List Entries4(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_SCALE_SIZES_LENGTH;
@@ -1075,10 +1065,10 @@ List Entries5(int d, int i)
 
 precise REAL_VALUE Pick4(int d, int i)
 {
-    return (REAL_VALUE)ReadInputScale(Entries5(d, i));
+    return (REAL_VALUE)ReadInputScale(Entries4(d, i));
 }
 
-List Entries6(int d, int i)
+List Entries5(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_SCALE_SIZES_LENGTH;
@@ -1091,10 +1081,10 @@ List Entries6(int d, int i)
 
 precise REAL_VALUE Pick5(int d, int i)
 {
-    return (REAL_VALUE)ReadFilterScale(Entries6(d, i));
+    return (REAL_VALUE)ReadFilterScale(Entries5(d, i));
 }
 
-List Entries7(int d, int i)
+List Entries6(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -1107,10 +1097,10 @@ List Entries7(int d, int i)
 
 precise REAL_VALUE Pick6(int d, int i)
 {
-    return (REAL_VALUE)ReadOutputScale(Entries7(d, i));
+    return (REAL_VALUE)ReadOutputScale(Entries6(d, i));
 }
 
-List Entries8(int d, int i)
+List Entries7(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -1123,7 +1113,7 @@ List Entries8(int d, int i)
 
 int Pick7(int d, int i)
 {
-    return (int)ReadOutputZeroPoint(Entries8(d, i));
+    return (int)ReadOutputZeroPoint(Entries7(d, i));
 }
 
 int Zero4(int d, int i)
@@ -1140,7 +1130,7 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput(RoundEven(Divide(x, scale)) + Convert(point_, (REAL_VALUE)0));
 }
 
-List Entries9(List at)
+List Entries8(List at)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1155,12 +1145,12 @@ int Chosen(List at)
 {
     if (BIAS_PRESENT != 0)
     {
-        return (int)ReadBias(Entries9(at));
+        return (int)ReadBias(Entries8(at));
     }
     return 0;
 }
 
-List Entries10(List at)
+List Entries9(List at)
 {
     List result = (List)0;
     result.length = FILTER_SCALE_SIZES_LENGTH;
@@ -1180,7 +1170,7 @@ int Chosen2()
     return 0;
 }
 
-List Entries11(List at)
+List Entries10(List at)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -1195,7 +1185,7 @@ int Chosen3(List at)
 {
     if (FILTER_ZERO_POINT_PRESENT != 0)
     {
-        return (int)ReadFilterZeroPoint(Entries11(at));
+        return (int)ReadFilterZeroPoint(Entries10(at));
     }
     return 0;
 }
@@ -1247,7 +1237,7 @@ OUTPUT_VALUE Finished(List at, int total)
 {
     return (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(Divide(Convert((int64_t)total + (int64_t)Chosen(at),
         (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))
-        * (REAL_VALUE)ReadFilterScale(Entries10(at)),
+        * (REAL_VALUE)ReadFilterScale(Entries9(at)),
         (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH))))
         + Convert(Chosen2(), (REAL_VALUE)0));
 }

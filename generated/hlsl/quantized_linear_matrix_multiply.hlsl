@@ -930,7 +930,7 @@ int Right(List at, int k)
     return (int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columnAxis, J(at));
 }
 
-int64_t SumOf(List at)
+int64_t Exact(List at)
 {
     const int kFirst = 0;
     const int kLast = k2;
@@ -941,11 +941,6 @@ int64_t SumOf(List at)
         result += Left(at, k) * Right(at, k);
     }
     return result;
-}
-
-int64_t Exact(List at)
-{
-    return SumOf(at);
 }
 
 List Entries3(int d, int i)

@@ -728,7 +728,7 @@ REAL_VALUE Weight(int d, int o, int i, int size)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
 }
 
-REAL_VALUE ProductOf(List at, List p)
+REAL_VALUE Weights(List at, List p)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -739,11 +739,6 @@ REAL_VALUE ProductOf(List at, List p)
         result *= Weight(d, Entry(at, d), Entry(p, d), Size(d));
     }
     return result;
-}
-
-REAL_VALUE Weights(List at, List p)
-{
-    return ProductOf(at, p);
 }
 
 precise REAL_VALUE X2(int d, int o)
@@ -761,7 +756,7 @@ precise REAL_VALUE Middle2(int d, int o, int size)
     return Max(Min(X2(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch2(d)), (REAL_VALUE)1.0f - Stretch2(d));
 }
 
-List Entries(List at)
+List Last(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -772,12 +767,7 @@ List Entries(List at)
     return result;
 }
 
-List Last(List at)
-{
-    return Entries(at);
-}
-
-List Entries2(List at)
+List First(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -788,12 +778,7 @@ List Entries2(List at)
     return result;
 }
 
-List First(List at)
-{
-    return Entries2(at);
-}
-
-precise REAL_VALUE SumOf(List at)
+precise REAL_VALUE Blended(List at)
 {
     const List pLast = Last(at);
     const List pFirst = First(at);
@@ -807,17 +792,12 @@ precise REAL_VALUE SumOf(List at)
     return result;
 }
 
-precise REAL_VALUE Blended(List at)
-{
-    return SumOf(at);
-}
-
 int Nearest(int d, int o, int size)
 {
     return max(min(Convert(Ceil(X2(d, o) - (REAL_VALUE)0.5f), (int)0), size - 1), 0);
 }
 
-List Entries3(List at)
+List Entries(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -829,7 +809,7 @@ List Entries3(List at)
 
 INPUT_VALUE Chosen3(List at)
 {
-    return ReadInput(Entries3(at));
+    return ReadInput(Entries(at));
 }
 
 INPUT_VALUE Chosen2(List at)

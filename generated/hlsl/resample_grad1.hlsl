@@ -724,7 +724,7 @@ REAL_VALUE Weight(int d, int o, int i, int size)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
 }
 
-REAL_VALUE ProductOf(List o, List at)
+REAL_VALUE Taken(List at, List o)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -735,11 +735,6 @@ REAL_VALUE ProductOf(List o, List at)
         result *= Weight(d, Entry(o, d), Entry(at, d), Size(d));
     }
     return result;
-}
-
-REAL_VALUE Taken(List at, List o)
-{
-    return ProductOf(o, at);
 }
 
 precise REAL_VALUE X2(int d, int o)
@@ -763,7 +758,7 @@ precise REAL_VALUE Weight2(int d, int o, int i, int size)
         (REAL_VALUE)0.0f);
 }
 
-bool AllOf(List o, List at)
+bool Reaches(List at, List o)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -774,11 +769,6 @@ bool AllOf(List o, List at)
         result = result && Less((REAL_VALUE)0.0f, Weight2(d, Entry(o, d), Entry(at, d), Size(d)));
     }
     return result;
-}
-
-bool Reaches(List at, List o)
-{
-    return AllOf(o, at);
 }
 
 int Results(int d)
@@ -803,7 +793,7 @@ int Chosen3(List at, int d)
     return max(min(Convert(Ceil(Returned(d, Entry(at, d) + 1)), (int)0), Results(d) - 2), -2) + 2;
 }
 
-List Entries(List at)
+List Last(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -811,11 +801,6 @@ List Entries(List at)
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Chosen3(at, d);
     return result;
-}
-
-List Last(List at)
-{
-    return Entries(at);
 }
 
 int Chosen4(List at, int d)
@@ -829,35 +814,13 @@ int Chosen4(List at, int d)
         (int64_t)0);
 }
 
-List Entries2(List at)
+List First(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
         result.entries[d] = Chosen4(at, d);
-    return result;
-}
-
-List First(List at)
-{
-    return Entries2(at);
-}
-
-REAL_VALUE SumOf(List at)
-{
-    const List oLast = Last(at);
-    const List oFirst = First(at);
-    REAL_VALUE result = (REAL_VALUE)0;
-    List o = oFirst;
-    [loop]
-    for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
-    {
-        if (Reaches(at, o))
-        {
-            result += Taken(at, o) * (REAL_VALUE)ReadInputGradient(o);
-        }
-    }
     return result;
 }
 
@@ -875,7 +838,7 @@ int Nearest(int d, int o, int size)
     return max(min(Convert(Chosen5(d, o), (int)0), size - 1), 0);
 }
 
-bool AllOf2(List o, List at)
+bool Takes(List at, List o)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -888,13 +851,24 @@ bool AllOf2(List o, List at)
     return result;
 }
 
-bool Takes(List at, List o)
+REAL_VALUE Chosen2(List at)
 {
-    return AllOf2(o, at);
-}
-
-REAL_VALUE SumOf2(List at)
-{
+    if (isLinear != 0)
+    {
+        const List oLast = Last(at);
+        const List oFirst = First(at);
+        REAL_VALUE result = (REAL_VALUE)0;
+        List o = oFirst;
+        [loop]
+        for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
+        {
+            if (Reaches(at, o))
+            {
+                result += Taken(at, o) * (REAL_VALUE)ReadInputGradient(o);
+            }
+        }
+        return result;
+    }
     const List oLast = Last(at);
     const List oFirst = First(at);
     REAL_VALUE result = (REAL_VALUE)0;
@@ -908,15 +882,6 @@ REAL_VALUE SumOf2(List at)
         }
     }
     return result;
-}
-
-REAL_VALUE Chosen2(List at)
-{
-    if (isLinear != 0)
-    {
-        return SumOf(at);
-    }
-    return SumOf2(at);
 }
 
 precise REAL_VALUE Chosen6(int d, int p)

@@ -1370,7 +1370,7 @@ REAL_VALUE Fed(List at, int g)
         Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE SumOf2(List at, int g)
+REAL_VALUE ProductOf(List at, int g)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1382,11 +1382,6 @@ REAL_VALUE SumOf2(List at, int g)
             * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k));
     }
     return result;
-}
-
-REAL_VALUE ProductOf(List at, int g)
-{
-    return SumOf2(at, g);
 }
 
 REAL_VALUE Recur(List at, int g)

@@ -922,25 +922,6 @@ int64_t Low(REAL_VALUE x)
     return Convert(Floor(x), (int64_t)0);
 }
 
-REAL_VALUE SumOf2(REAL_VALUE y, REAL_VALUE x, int r, int c)
-{
-    const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
-    const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int i = iFirst; i < iLast; i++)
-    {
-        [loop]
-        for (int j = jFirst; j < jLast; j++)
-        {
-            result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
-        }
-    }
-    return result;
-}
-
 int64_t Near(REAL_VALUE x)
 {
     return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
@@ -950,7 +931,21 @@ REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
-        return SumOf2(y, x, r, c);
+        const int jFirst = Narrow(Low(x));
+        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int iFirst = Narrow(Low(y));
+        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        REAL_VALUE result = (REAL_VALUE)0;
+        [loop]
+        for (int i = iFirst; i < iLast; i++)
+        {
+            [loop]
+            for (int j = jFirst; j < jLast; j++)
+            {
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+            }
+        }
+        return result;
     }
     return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
@@ -988,8 +983,12 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-REAL_VALUE MaxOf(List at)
+REAL_VALUE Chosen2(List at)
 {
+    if (isAverage != 0)
+    {
+        return SumOf(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
+    }
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
     REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
@@ -1000,15 +999,6 @@ REAL_VALUE MaxOf(List at)
         result = Max(result, Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s));
     }
     return result;
-}
-
-REAL_VALUE Chosen2(List at)
-{
-    if (isAverage != 0)
-    {
-        return SumOf(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
-    }
-    return MaxOf(at);
 }
 
 // The coordinate of an element, from its row-major number

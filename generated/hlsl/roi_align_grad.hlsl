@@ -1134,30 +1134,25 @@ int64_t Low(REAL_VALUE x)
     return Convert(Floor(x), (int64_t)0);
 }
 
-precise REAL_VALUE SumOf3(REAL_VALUE y, REAL_VALUE x, int r, int c)
-{
-    const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
-    const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
-    precise REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int i = iFirst; i < iLast; i++)
-    {
-        [loop]
-        for (int j = jFirst; j < jLast; j++)
-        {
-            result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
-        }
-    }
-    return result;
-}
-
 precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
-        return SumOf3(y, x, r, c);
+        const int jFirst = Narrow(Low(x));
+        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int iFirst = Narrow(Low(y));
+        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        precise REAL_VALUE result = (REAL_VALUE)0;
+        [loop]
+        for (int i = iFirst; i < iLast; i++)
+        {
+            [loop]
+            for (int j = jFirst; j < jLast; j++)
+            {
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+            }
+        }
+        return result;
     }
     return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
@@ -1255,7 +1250,7 @@ bool Reaches(List at, int r, List o)
     return Less((REAL_VALUE)0.0f, OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
 }
 
-REAL_VALUE SumOf4(List at)
+REAL_VALUE SumOf3(List at)
 {
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
@@ -1324,7 +1319,7 @@ REAL_VALUE Image(List at, int c, int64_t i, int j)
     return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, Narrow(i), j));
 }
 
-REAL_VALUE SumOf6(REAL_VALUE x, int c, REAL_VALUE y, List at)
+REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
     const int jFirst = Narrow(Low(x));
     const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
@@ -1335,11 +1330,6 @@ REAL_VALUE SumOf6(REAL_VALUE x, int c, REAL_VALUE y, List at)
         result += Hat(x, j) * (Image(at, c, Convert(Ceil(y), (int64_t)0), j) - Image(at, c, Low(y), j));
     }
     return result;
-}
-
-REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
-{
-    return SumOf6(x, c, y, at);
 }
 
 int Results(int d)
@@ -1386,7 +1376,7 @@ REAL_VALUE Image2(List at, int c, int i, int64_t j)
     return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, Narrow(j)));
 }
 
-REAL_VALUE SumOf7(REAL_VALUE y, int c, REAL_VALUE x, List at)
+REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
     const int iFirst = Narrow(Low(y));
     const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
@@ -1397,11 +1387,6 @@ REAL_VALUE SumOf7(REAL_VALUE y, int c, REAL_VALUE x, List at)
         result += Hat(y, i) * (Image2(at, c, i, Convert(Ceil(x), (int64_t)0)) - Image2(at, c, i, Low(x)));
     }
     return result;
-}
-
-REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
-{
-    return SumOf7(y, c, x, at);
 }
 
 REAL_VALUE Rises(List at, int c, List o, List s)
@@ -1433,36 +1418,31 @@ bool Live(List at, List o, List s)
         && Chosen4(at, o, s);
 }
 
-REAL_VALUE SumOf5(List at)
-{
-    const List sLast = Grid(Region(at));
-    const List sFirst = Zeros(sLast.length);
-    const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
-    const List pFirst = Zeros(pLast.length);
-    REAL_VALUE result = (REAL_VALUE)0;
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
-    {
-        List s = sFirst;
-        [loop]
-        for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
-        {
-            if (Live(at, Part(p, 1, 8), s))
-            {
-                result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
-                    * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
-            }
-        }
-    }
-    return result;
-}
-
 REAL_VALUE Chosen2(List at)
 {
     if (isLinear != 0)
     {
-        return SumOf5(at);
+        const List sLast = Grid(Region(at));
+        const List sFirst = Zeros(sLast.length);
+        const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
+        const List pFirst = Zeros(pLast.length);
+        REAL_VALUE result = (REAL_VALUE)0;
+        List p = pFirst;
+        [loop]
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
+        {
+            List s = sFirst;
+            [loop]
+            for (bool mores = IsBox(sFirst, sLast); mores; mores = Advance(s, sFirst, sLast))
+            {
+                if (Live(at, Part(p, 1, 8), s))
+                {
+                    result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
+                        * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
+                }
+            }
+        }
+        return result;
     }
     return (REAL_VALUE)0.0f;
 }
@@ -1500,7 +1480,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 3  // Best
     WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf4(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 5  // OutputROIGradientTensor
     WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_ROIGRADIENT_BITS));
 #endif

@@ -551,7 +551,7 @@ int64_t Length(List at, int d)
     return max(Corner(at, 4 - d) - Corner(at, 2 - d) + (int64_t)1, (int64_t)1);
 }
 
-List Entries(List at)
+List First(List at)
 {
     List result = (List)0;
     result.length = 2;
@@ -563,12 +563,7 @@ List Entries(List at)
     return result;
 }
 
-List First(List at)
-{
-    return Entries(at);
-}
-
-List Entries2(List at)
+List Last(List at)
 {
     List result = (List)0;
     result.length = 2;
@@ -579,11 +574,6 @@ List Entries2(List at)
             (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
             (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
     return result;
-}
-
-List Last(List at)
-{
-    return Entries2(at);
 }
 
 bool AllOf(List at)
@@ -604,25 +594,20 @@ int Batch(List at)
     return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), inputSizesEntry), 0);
 }
 
-REAL_VALUE MaxOf(List at)
-{
-    const List pLast = Last(at);
-    const List pFirst = First(at);
-    REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
-    {
-        result = Max(result, (REAL_VALUE)ReadInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
-    }
-    return result;
-}
-
 REAL_VALUE Chosen(List at)
 {
     if (AllOf(at))
     {
-        return MaxOf(at);
+        const List pLast = Last(at);
+        const List pFirst = First(at);
+        REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
+        List p = pFirst;
+        [loop]
+        for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
+        {
+            result = Max(result, (REAL_VALUE)ReadInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
+        }
+        return result;
     }
     return (REAL_VALUE)0.0f;
 }

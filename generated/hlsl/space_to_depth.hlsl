@@ -124,10 +124,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         at[RANK - 1] = vectorStart + inVector;
         const int changed1 = at[0];
-        const int changed2 = (at[1] % channels);
-        const int place = (at[1] / channels);
-        const int changed3 = at[2] * blockSize + (place / blockSize);
-        const int changed4 = at[3] * blockSize + (place % blockSize);
+        const int changed2 = at[1] % channels;
+        const int place = at[1] / channels;
+        const int changed3 = at[2] * blockSize + place / blockSize;
+        const int changed4 = at[3] * blockSize + place % blockSize;
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)

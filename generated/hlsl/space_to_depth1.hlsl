@@ -129,10 +129,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         at[RANK - 1] = vectorStart + inVector;
         const int changed1 = at[0];
-        const int channel = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? (at[1] % channels) : (at[1] / area);
-        const int place = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? (at[1] / channels) : (at[1] % area);
-        const int changed2 = at[2] * blockSize + (place / blockSize);
-        const int changed3 = at[3] * blockSize + (place % blockSize);
+        const int channel = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? at[1] % channels : at[1] / area;
+        const int place = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? at[1] / channels : at[1] % area;
+        const int changed2 = at[2] * blockSize + place / blockSize;
+        const int changed3 = at[3] * blockSize + place % blockSize;
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)

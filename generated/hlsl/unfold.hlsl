@@ -482,7 +482,7 @@ List Entry2(List at)
     return Unflat(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH));
 }
 
-List Entries(List at)
+List Place(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
@@ -492,11 +492,6 @@ List Entries(List at)
             + Entry(Entry2(at), d + 1) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
-}
-
-List Place(List at)
-{
-    return Entries(at);
 }
 
 INPUT_VALUE Chosen(List at)

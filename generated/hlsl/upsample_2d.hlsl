@@ -709,7 +709,7 @@ REAL_VALUE Weight(int d, int o, int i, int size)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
 }
 
-REAL_VALUE ProductOf(List at, List p)
+REAL_VALUE Weights(List at, List p)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -720,11 +720,6 @@ REAL_VALUE ProductOf(List at, List p)
         result *= Weight(d, Entry(at, d), Entry(p, d), Size(d));
     }
     return result;
-}
-
-REAL_VALUE Weights(List at, List p)
-{
-    return ProductOf(at, p);
 }
 
 precise REAL_VALUE X2(int d, int o)
@@ -742,7 +737,7 @@ precise REAL_VALUE Middle2(int d, int o, int size)
     return Max(Min(X2(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch2(d)), (REAL_VALUE)1.0f - Stretch2(d));
 }
 
-List Entries(List at)
+List Last(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -753,12 +748,7 @@ List Entries(List at)
     return result;
 }
 
-List Last(List at)
-{
-    return Entries(at);
-}
-
-List Entries2(List at)
+List First(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -769,12 +759,7 @@ List Entries2(List at)
     return result;
 }
 
-List First(List at)
-{
-    return Entries2(at);
-}
-
-REAL_VALUE SumOf(List at)
+REAL_VALUE Blended(List at)
 {
     const List pLast = Last(at);
     const List pFirst = First(at);
@@ -786,11 +771,6 @@ REAL_VALUE SumOf(List at)
         result += Weights(at, p) * (REAL_VALUE)ReadInput(p);
     }
     return result;
-}
-
-REAL_VALUE Blended(List at)
-{
-    return SumOf(at);
 }
 
 int Factor2(int d)
@@ -811,7 +791,7 @@ int Nearest(int d, int o, int size)
     return FloorQuotient(o, Factor2(d));
 }
 
-List Entries3(List at)
+List Entries(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -823,7 +803,7 @@ List Entries3(List at)
 
 REAL_VALUE Chosen2(List at)
 {
-    return (REAL_VALUE)ReadInput(Entries3(at));
+    return (REAL_VALUE)ReadInput(Entries(at));
 }
 
 REAL_VALUE Chosen(List at)

@@ -160,7 +160,7 @@ def _map(
         arrays=tuple(uniforms.arrays),
         params=map_params(plans, operator, uniforms, (*inputs, output)),
         value_lines=tuple(value_lines),
-        value=value,
+        value=value.removeprefix(f"({output.macro}_VALUE)"),  # what shaders return is of that type anyway
         place_lines=tuple(place_lines),
         place=offset,
         functions=chosen,

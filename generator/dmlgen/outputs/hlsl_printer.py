@@ -10,7 +10,7 @@ from __future__ import annotations
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.defined import may_be_written_zero
-from dmlgen.expr.printer import ATOM, COMPARISON
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT
 from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
@@ -192,8 +192,8 @@ class HlslPrinter(StatementPrinter):
         if node.op in ("//", "%") and node.type == ir.INT:
             if self.bounds.value(node.left)[0] < 0 or self.bounds.value(node.right)[0] < 0:
                 return self._call(_FLOORED[node.op], node.left, node.right), ATOM
-            left, right = self.print(node.left, ATOM), self.print(node.right, ATOM)
-            return f"({left} {node.op[0]} {right})", ATOM
+            left, right = self.print(node.left, PRODUCT), self.print(node.right, PRODUCT + 1)
+            return f"{left} {node.op[0]} {right}", PRODUCT
         return super().binary(node)
 
     def _choice(self, node: ir.Conditional) -> tuple[str, int]:

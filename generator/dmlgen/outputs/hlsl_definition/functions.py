@@ -107,6 +107,8 @@ class FunctionPrinter(NumberPrinter):
 
     def _returned(self, node: ir.Expr) -> list[str]:
         """Statements that return a value: a choice computes what it takes alone."""
+        if isinstance(node, ir.Definition) and not is_constant(node):
+            return self._returned(node.value)
         if isinstance(node, ir.Conditional) and not is_constant(node):
             lines = [f"if ({self.deciding(node.test)})", *braced(self._returned(node.then))]
             return [*lines, *self._returned(node.otherwise)]

@@ -6,7 +6,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.defined import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
-from dmlgen.outputs.hlsl_definition.constants import is_dimension_count
+from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count
 from dmlgen.outputs.hlsl_definition.functions import braced
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
@@ -23,7 +23,7 @@ _TURN = {
 
 
 class LoopPrinter(TensorPrinter):
-    """Prints each loop as a function of its own."""
+    """Prints loops, each as a function of its own unless it is all that a function returns."""
 
     def fold(self, node: ir.Fold) -> str:
         word = {"argmax": "FirstGreatest", "argmin": "FirstLeast"}.get(
@@ -41,26 +41,34 @@ class LoopPrinter(TensorPrinter):
     def reduce(self, node: ir.Reduce) -> str:
         if node.kind != "list":
             raise TypeError(f"{node.kind}() of the rules is told to no shader")
+        return self._lifted(node, "Entries", lambda: self._listed(node))
+
+    def _returned(self, node: ir.Expr) -> list[str]:
+        if not is_constant(node):
+            match node:
+                case ir.Fold():
+                    return self._looped(node)
+                case ir.Reduce(kind="list"):
+                    return self._listed(node)
+        return super()._returned(node)
+
+    def _listed(self, node: ir.Reduce) -> list[str]:
         variable, loop = local(node.loop.variable.name), node.loop
-
-        def body() -> list[str]:
-            lower, upper = self._narrow(loop.lower, PRODUCT), self._narrow(loop.upper, SUM)
-            shift = "" if lower == "0" else f" - {lower}"
-            count, last = f"clamp({upper}{shift}, 0, {MAX_RANK})", f"min({upper}, {MAX_RANK})"
-            if shift:
-                last = f"min({upper}, {lower} + {MAX_RANK})"
-            elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
-                count = last = upper
-            return [
-                "List result = (List)0;",
-                f"result.length = {count};",
-                "[unroll]",
-                f"for (int {variable} = {lower}; {variable} < {last}; {variable}++)",
-                f"    result.entries[{variable}{shift}] = {self._narrow(node.body)};",
-                "return result;",
-            ]
-
-        return self._lifted(node, "Entries", body)
+        lower, upper = self._narrow(loop.lower, PRODUCT), self._narrow(loop.upper, SUM)
+        shift = "" if lower == "0" else f" - {lower}"
+        count, last = f"clamp({upper}{shift}, 0, {MAX_RANK})", f"min({upper}, {MAX_RANK})"
+        if shift:
+            last = f"min({upper}, {lower} + {MAX_RANK})"
+        elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
+            count = last = upper
+        return [
+            "List result = (List)0;",
+            f"result.length = {count};",
+            "[unroll]",
+            f"for (int {variable} = {lower}; {variable} < {last}; {variable}++)",
+            f"    result.entries[{variable}{shift}] = {self._narrow(node.body)};",
+            "return result;",
+        ]
 
     def _looped(self, node: ir.Fold) -> list[str]:
         outer = self._locals
