@@ -232,8 +232,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -259,7 +259,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE x = input;
-    return (OUTPUT_VALUE)(Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (INPUT_VALUE)0));
+    return (OUTPUT_VALUE)(Above(x, threshold) ? Scaled(x, 1.0, -bias)
+        : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (INPUT_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

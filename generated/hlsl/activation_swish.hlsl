@@ -109,9 +109,9 @@ bool IsNan(float x)
 // Whether two numbers are equal; false if either is NaN, even where a compiler assumes that there is none
 bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
-// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
-// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -228,8 +228,8 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -22,20 +22,21 @@
 //   WINDOW_AXIS  the dimension of the output along which the first of them goes
 //   ORDERED    1 in pass 1 if both factors are in `scratch`; else the window has one place and leaves nothing out
 //   X_UNSIGNED  1 if its elements are UINT8, else 0
-//   X_SUMS     1 if the sums of its rows, or columns, count, since something is subtracted from the other factor, else 0
+//   X_SUMS     1 if the sums of its rows or columns are needed, since something is subtracted from the other factor,
+//              else 0
 //   X_VECTOR   neighbours in memory that are read at once: 1, 4, or 16 where they belong to one sum
-//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   X_ALONG    1 if these are factors of one sum, 0 if of as many rows or columns
 //   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
 //   TILE_ROWS  rows of a tile, which a group works out
 //   TILE_COLUMNS  its columns
 //   WAVE_ROWS  rows of a tile that 32 threads work out, a multiple of 16
-//   WAVE_COLUMNS  its columns of these, likewise
+//   WAVE_COLUMNS  columns of these, likewise
 //   AHEAD      tiles that are read before they are used, 1 or 2
-//   TILES_WALKED  rows of tiles that are walked together
+//   TILES_WALKED  rows of tiles that groups go through together, column by column: 1 or more
 //   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 //   MATRIX_UNITS  1, in pass 1 only and for Vulkan only: bytes are multiplied by matrix units, in waves of 32 threads;
 //              -Vd then, VulkanKHR as the module's memory model, and 8 bits for its integers of 16 (examples/README.md)
-//   DOT_PRODUCTS  1, in pass 1 only: the device sums four products at once; shader model 6.4 then
+//   DOT_PRODUCTS  1, in pass 1 only: an instruction of the device adds up four products; shader model 6.4 then
 // For each tensor, X being INPUT or INPUT_ZERO_POINT or FILTER or FILTER_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -46,13 +47,13 @@
 //   FilterTensor: INT8, UINT8
 //   FilterZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT32
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
-//   RANK       dimensions of what is written, in passes before 1, 1 or more
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
+//   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
@@ -317,22 +318,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -468,7 +469,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 float Convert(int x, float type) { return (float)x; }
@@ -513,7 +515,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
 #if INPUT_ZERO_POINT_BITS < 16
     const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
-    const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
+    const uint above = (uint)inputZeroPointTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
 #else
     return (INPUT_ZERO_POINT_VALUE)inputZeroPointTensor[offset];
@@ -527,7 +530,8 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputZeroPointSizes[d / 4][d % 4] - 1) * (uint)inputZeroPointStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, inputZeroPointSizes[d / 4][d % 4] - 1)
+            * (uint)inputZeroPointStrides[d / 4][d % 4];
     return LoadInputZeroPoint(offset);
 #else
     return (INPUT_ZERO_POINT_VALUE)0;
@@ -563,7 +567,8 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 {
 #if FILTER_ZERO_POINT_BITS < 16
     const uint perWord = 32 / FILTER_ZERO_POINT_BITS;
-    const uint above = (uint)filterZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
+    const uint above = (uint)filterZeroPointTensor[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
     return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
 #else
     return (FILTER_ZERO_POINT_VALUE)filterZeroPointTensor[offset];
@@ -577,7 +582,8 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
     uint offset = 0;
     [unroll]
     for (int d = 0; d < FILTER_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterZeroPointSizes[d / 4][d % 4] - 1) * (uint)filterZeroPointStrides[d / 4][d % 4];
+        offset += (uint)clamp(at.entries[d], 0, filterZeroPointSizes[d / 4][d % 4] - 1)
+            * (uint)filterZeroPointStrides[d / 4][d % 4];
     return LoadFilterZeroPoint(offset);
 #else
     return (FILTER_ZERO_POINT_VALUE)0;
@@ -587,8 +593,8 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -618,39 +624,37 @@ int Source(List at, int k)
     return Flat(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
-List Entries(List at, List w)
+List Place(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = (((Entry(at, (d + 2)) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
+        result.entries[d] = Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
+            + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
+            - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return result;
 }
 
-List Place(List at, List w)
-{
-    return Entries(at, w);
-}
-
-List Entries2(int d, int i)
+List Entries(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
+        result.entries[e] = e == d && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1],
+            INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
     return result;
 }
 
 int Pick(int d, int i)
 {
-    return (int)ReadInputZeroPoint(Entries2(d, i));
+    return (int)ReadInputZeroPoint(Entries(d, i));
 }
 
 int Zero(int d, int i)
 {
-    if ((INPUT_ZERO_POINT_PRESENT != 0))
+    if (INPUT_ZERO_POINT_PRESENT != 0)
     {
         return Pick(d, i);
     }
@@ -659,7 +663,7 @@ int Zero(int d, int i)
 
 int Value(List at, int k, List w)
 {
-    return ((int)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w))) - Zero(0, 0));
+    return (int)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w))) - Zero(0, 0);
 }
 
 int Filter(List at, int k, List w)
@@ -667,24 +671,25 @@ int Filter(List at, int k, List w)
     return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w));
 }
 
-List Entries3(int d, int i)
+List Entries2(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = (((e == d) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
+        result.entries[e] = e == d && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1],
+            FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
     return result;
 }
 
 int Pick2(int d, int i)
 {
-    return (int)ReadFilterZeroPoint(Entries3(d, i));
+    return (int)ReadFilterZeroPoint(Entries2(d, i));
 }
 
 int Zero2(int d, int i)
 {
-    if ((FILTER_ZERO_POINT_PRESENT != 0))
+    if (FILTER_ZERO_POINT_PRESENT != 0)
     {
         return Pick2(d, i);
     }
@@ -693,7 +698,7 @@ int Zero2(int d, int i)
 
 int Weight(List at, int k, List w)
 {
-    return (Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1)));
+    return Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1));
 }
 
 bool Hits(List at, List w)
@@ -701,7 +706,7 @@ bool Hits(List at, List w)
     return Inside(Place(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH));
 }
 
-int64_t SumOf(List at)
+int64_t Exact(List at)
 {
     const int kFirst = 0;
     const int kLast = inputs;
@@ -717,40 +722,36 @@ int64_t SumOf(List at)
             [loop]
             for (int k = kFirst; k < kLast; k++)
             {
-                result = result + (int64_t)(Value(at, k, w) * Weight(at, k, w));
+                result += Value(at, k, w) * Weight(at, k, w);
             }
         }
     }
     return result;
 }
 
-int64_t Exact(List at)
-{
-    return SumOf(at);
-}
-
-List Entries4(List at)
+List Entries3(List at)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = (((v2 == min_) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1)) ? Entry(at, 1) : 0);
+        result.entries[v2] = v2 == min_ && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1],
+            FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1 ? Entry(at, 1) : 0;
     return result;
 }
 
 int Chosen(List at)
 {
-    if ((FILTER_ZERO_POINT_PRESENT != 0))
+    if (FILTER_ZERO_POINT_PRESENT != 0)
     {
-        return (int)ReadFilterZeroPoint(Entries4(at));
+        return (int)ReadFilterZeroPoint(Entries3(at));
     }
     return 0;
 }
 
 int Chosen2()
 {
-    if ((INPUT_ZERO_POINT_PRESENT != 0))
+    if (INPUT_ZERO_POINT_PRESENT != 0)
     {
         return (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH));
     }
@@ -793,7 +794,7 @@ void GoOn(inout List at)
 // An element, made of its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(total);
+    return (OUTPUT_VALUE)total;
 }
 
 uint OffsetOf(List at)
@@ -815,15 +816,15 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The last pass: a thread adds up the parts of one sum, or of neighbours along a row, in order
 void AddParts(uint item)
 {
-    const uint across = matrixColumns / 1;
+    const uint across = matrixColumns;
     if (item >= matrices * matrixRows * across)
         return;
-    const uint above = item / across, column = item % across * 1;  // `above`: rows before
+    const uint above = item / across, column = item % across;  // `above`: rows before
     const uint number = above / matrixRows, row = above - number * matrixRows;
     List at = PlaceOf(number, row, column);
     vector<int, 1> totals = 0;
     for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[PartOf(part, number, row, column) / 1]);
+        totals += asint(scratch[PartOf(part, number, row, column)]);
     [unroll]
     for (uint n = 0; n < 1; n++)
     {
@@ -929,19 +930,19 @@ uint LeftFirst(uint number)
 // What is subtracted from bytes
 int LeftLess(List at)
 {
-    return (int)(Chosen(at));
+    return Chosen(at);
 }
 
 int RightLess(List at)
 {
-    return (int)(Chosen2());
+    return Chosen2();
 }
 #endif
 
 #if PASS == 3
-// Writes some neighbours of one of the factors: of the left one for each row its products, place by place of the window, in
-// rows of whole vectors of 16; of the right one for each pixel its channels. Behind the channels of a group there is
-// nothing that counts: on the left zeros once all bytes are signed, on the right what is subtracted.
+// Writes some neighbours of one of the factors: of the left one for each row its products, place by place of the
+// window, in rows of whole vectors of 16; of the right one for each pixel its channels. Behind the channels of a group
+// there is nothing that counts: on the left zeros once all bytes are signed, on the right what is subtracted.
 void PutInOrder(uint item)
 {
     const uint padded = (channels + RIGHT_VECTOR - 1) / RIGHT_VECTOR * RIGHT_VECTOR;
@@ -956,7 +957,8 @@ void PutInOrder(uint item)
         const uint row = item / across, product = (item - row * across) * RIGHT_VECTOR;
         const uint tap = product / padded, number = row / matrixRows;
         const Step at = StepAt(tap, product - tap * padded);
-        from = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + at.channel * leftDepthStep;
+        from = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]
+            + at.channel * leftDepthStep;
         [unroll]
         for (uint d = 0; d < WINDOW_RANK; d++)
             from += at.tap[d] * (uint)windowLeftSteps[d / 4][d % 4];
@@ -1035,7 +1037,8 @@ uint4 Turned(uint4 rows)
     const uint odd = (rows[0] >> 8 & 0x00ff00ff) | (rows[1] & 0xff00ff00);
     const uint evenBelow = (rows[2] & 0x00ff00ff) | (rows[3] & 0x00ff00ff) << 8;
     const uint oddBelow = (rows[2] >> 8 & 0x00ff00ff) | (rows[3] & 0xff00ff00);
-    return uint4((even & 0xffff) | evenBelow << 16, (odd & 0xffff) | oddBelow << 16, even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
+    return uint4((even & 0xffff) | evenBelow << 16, (odd & 0xffff) | oddBelow << 16,
+        even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
 }
 
 static const uint leftLines = TILE_ROWS;
@@ -1046,8 +1049,8 @@ static const uint leftEach = (leftLines + NUM_THREADS - 1) / NUM_THREADS * 4;
 static const uint leftEach = (leftLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be beyond.
-// Neighbouring threads read neighbours in memory, and write where banks differ.
+// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
+// beyond. Neighbouring threads read neighbours in memory, and write where banks differ.
 uint2 LeftPlace(uint thread, uint i)
 {
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
@@ -1070,8 +1073,8 @@ static const uint rightEach = (rightLines + NUM_THREADS - 1) / NUM_THREADS * 4;
 static const uint rightEach = (rightLines * 4 + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be beyond.
-// Neighbouring threads read neighbours in memory, and write where banks differ.
+// The line and the product of the 16 bytes that a thread has at number i, counted from those of the tile; it may be
+// beyond. Neighbouring threads read neighbours in memory, and write where banks differ.
 uint2 RightPlace(uint thread, uint i)
 {
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
@@ -1086,7 +1089,8 @@ uint2 RightPlace(uint thread, uint i)
 #endif
 }
 
-// Group memory: a tile of each factor, line by line, and after all products 16 x 16 sums of each wave, and sums of the lines
+// Group memory: a tile of each factor, line by line, and after all products 16 x 16 sums of each wave, and sums of the
+// lines
 static const uint rightStart = leftLines * linePitch;
 static const uint tilesSize = rightStart + rightLines * linePitch;
 static const uint leftSumsStart = NUM_THREADS / 32 * 16 * sumPitch;
@@ -1094,9 +1098,9 @@ static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines : 0);
 static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines : 0);
 
 #if MATRIX_UNITS
-static const uint matrixProducts = 32;  // products of a matrix
-// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup), rows,
-// columns, and a use
+static const uint matrixProducts = 32;  // of one multiplication of matrices
+// Matrices of a wave, as SPIR-V has them: OpTypeCooperativeMatrixKHR (4456) of a component, a scope (3: a subgroup),
+// rows, columns, and a use
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 32> Deep;
 typedef vk::integral_constant<uint, 3> OfWave;
@@ -1104,18 +1108,24 @@ typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Sixteen, Deep, vk::integral_c
 typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
 typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
 [[vk::ext_instruction(80)]] SumMatrix Filled(int entry);  // OpCompositeConstruct
-[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum, [[vk::ext_literal]] uint signs);
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum,
+    [[vk::ext_literal]] uint signs);
 
 // What threads of a group exchange is marked: in Vulkan's memory model barriers order nothing else.
 #define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
+    [[vk::ext_literal]] uint operands);
 // The layout is 0 for rows one after the other, 1 for columns; their distance counts vectors.
-[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);  // 2: a group, 3: a wave
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+// 2: a group, 3: a wave
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;  // SubgroupId: which one of the group
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
@@ -1125,7 +1135,7 @@ groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 #define RightAt(at) LoadRight(tiles[at], 1, linePitch, NON_PRIVATE)
 #define PutSums(at, sum) StoreSums(tiles[at], sum, 0, sumPitch, NON_PRIVATE)
 #else
-static const uint matrixProducts = 16;  // products of a matrix
+static const uint matrixProducts = 16;  // of one multiplication of matrices
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 static uint lane;  // which thread of a wave, 32 in a row
 
@@ -1202,7 +1212,8 @@ void PutSums(uint at, SumMatrix sum)
 #endif
 
 #if ORDERED
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
+// follows.
 void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uint4 next[leftEach])
 {
     [unroll]
@@ -1231,7 +1242,8 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
             {
                 const uint k = first + word * 4 + b, at = from[i] + k * leftDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (scratch[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (scratch[at / 4] >> (at % 4 * 8) & 0xff)
+                        << (b * 8);
             }
 #endif
         }
@@ -1277,7 +1289,8 @@ void FetchRight(uint thread, Pixel from[rightEach], uint outside, uint product, 
     }
 }
 #else
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
+// follows.
 void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uint4 next[leftEach])
 {
     [unroll]
@@ -1306,7 +1319,8 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
             {
                 const uint k = first + word * 4 + b, at = from[i] + k * leftDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (filterTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8)))
+                        | (filterTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
             }
 #endif
         }
@@ -1314,7 +1328,8 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
     }
 }
 
-// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that follows.
+// Reads what a thread reads of a tile, zeros beyond the matrix. These bounds keep the loads before the arithmetic that
+// follows.
 void FetchRight(uint thread, uint from[rightEach], uint outside, uint product, uint end, out uint4 next[rightEach])
 {
     [unroll]
@@ -1343,7 +1358,8 @@ void FetchRight(uint thread, uint from[rightEach], uint outside, uint product, u
             {
                 const uint k = first + word * 4 + b, at = from[i] + k * rightDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (inputTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (inputTensor[at / 4] >> (at % 4 * 8) & 0xff)
+                        << (b * 8);
             }
 #endif
         }
@@ -1381,7 +1397,7 @@ void PutLeft(uint thread, uint4 next[leftEach], inout int sums[leftEach])
             sums[i] = Dot4(bytes[word], 0x01010101, sums[i]);
 #endif
         if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[0 + place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
+            StoreShared(tiles[place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
     }
 }
 
@@ -1458,8 +1474,8 @@ int RightSum(uint index)
 }
 #endif
 
-// Four neighbours along the first row of a matrix: where they are in the output, what is subtracted from their columns of the
-// right factor, and the sums of these
+// Four neighbours along the first row of a matrix: where they are in the output, what is subtracted from their columns
+// of the right factor, and the sums of these
 struct Four
 {
     List places[4];
@@ -1491,9 +1507,9 @@ Four FourAt(uint number, uint left, uint column)
     return four;
 }
 
-// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of products of the bytes as they are,
-// of so many each; what is subtracted from them is accounted for here: the sum of (a - x) (b - y) is that of a b, less x times
-// that of b - y, less y times that of a.
+// Stores four neighbours along a row: elements, or parts of their sums. `totals` are sums of `count` products of the
+// bytes as they are. What is subtracted from these is accounted for here: the sum of (a - x) (b - y) is that of a b,
+// less x times that of b - y, less y times that of a.
 void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, Four four, int4 totals)
 {
     const uint y = top + row;
@@ -1553,8 +1569,8 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
     }
 }
 
-// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into group
-// memory, and the next ones are read while one is used.
+// A tile, or a part of its sums; each wave works out a block of it. Tiles of the factors pass through registers into
+// group memory, and the next ones are read while one is used.
 void Contract(uint item, uint thread)
 {
 #if MATRIX_UNITS
@@ -1571,7 +1587,7 @@ void Contract(uint item, uint thread)
     const uint number = item / tileCount % matrices;
     const uint part = item / tileCount / matrices;
 
-    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    // Groups go through some rows of tiles together, so that what they read stays in the cache.
     const uint span = TILES_WALKED * tilesAcross;
     const uint firstDown = tile / span * TILES_WALKED;
     const uint high = min(tilesDown - firstDown, TILES_WALKED);
@@ -1598,7 +1614,8 @@ void Contract(uint item, uint thread)
     for (i = 0; i < leftEach; i++)
     {
         const uint index = LeftPlace(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
-        leftFrom[i] = index < leftLines && top + index < matrixRows ? leftBase + (top + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
+        leftFrom[i] = index < leftLines && top + index < matrixRows
+            ? leftBase + (top + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
         leftSums[i] = 0;
     }
 #if ORDERED
@@ -1685,7 +1702,7 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -1721,7 +1738,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)(Exact(at)));
+    WriteOutput(at, (OUTPUT_VALUE)Exact(at));
 #endif
 #endif
 }

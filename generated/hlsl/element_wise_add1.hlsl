@@ -151,9 +151,9 @@ bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 // Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 
-// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126: there both
-// are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0 where y is 0. The
-// hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp, and by anything where |y| > 2^126:
+// there both are made smaller first, unless |x| <= 1 makes the quotient subnormal. Of integers cut toward 0, and 0
+// where y is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y)
 {
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
@@ -566,8 +566,8 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -598,7 +598,7 @@ OUTPUT_VALUE Activate(OUTPUT_VALUE input)
 #elif ACTIVATION == 35  // ACTIVATION_ELU
     const float alpha = activationParameter0;
     const OUTPUT_VALUE x = input;
-    return (LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * Expm1(x));
+    return LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * Expm1(x);
 #elif ACTIVATION == 37  // ACTIVATION_HARD_SIGMOID
     const float alpha = activationParameter0;
     const float beta = activationParameter1;
@@ -608,7 +608,7 @@ OUTPUT_VALUE Activate(OUTPUT_VALUE input)
 #elif ACTIVATION == 39  // ACTIVATION_LEAKY_RELU
     const float alpha = activationParameter0;
     const OUTPUT_VALUE x = input;
-    return (LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * x);
+    return LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * x;
 #elif ACTIVATION == 40  // ACTIVATION_LINEAR
     const float alpha = activationParameter0;
     const float beta = activationParameter1;
@@ -637,22 +637,23 @@ OUTPUT_VALUE Activate(OUTPUT_VALUE input)
     return Quotient(Max(z, (OUTPUT_VALUE)0) + Log1p(Exp(-Abs(z))), steepness);
 #elif ACTIVATION == 50  // ACTIVATION_SOFTSIGN
     const OUTPUT_VALUE x = input;
-    return (IsInfinity(x) ? Sign(x) : Quotient(x, (OUTPUT_VALUE)1 + Abs(x)));
+    return IsInfinity(x) ? Sign(x) : Quotient(x, (OUTPUT_VALUE)1 + Abs(x));
 #elif ACTIVATION == 51  // ACTIVATION_TANH
     return Tanh(input);
 #elif ACTIVATION == 52  // ACTIVATION_THRESHOLDED_RELU
     const float alpha = activationParameter0;
     const OUTPUT_VALUE x = input;
-    return (Less(alpha, x) ? x : (OUTPUT_VALUE)0);
+    return Less(alpha, x) ? x : (OUTPUT_VALUE)0;
 #elif ACTIVATION == 90  // ACTIVATION_SHRINK
     const float bias = activationParameter0;
     const float threshold = activationParameter1;
     const OUTPUT_VALUE x = input;
-    return (Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (OUTPUT_VALUE)0));
+    return Above(x, threshold) ? Scaled(x, 1.0, -bias)
+        : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (OUTPUT_VALUE)0);
 #elif ACTIVATION == 128  // ACTIVATION_CELU
     const float alpha = activationParameter0;
     const OUTPUT_VALUE x = input;
-    return (LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha)));
+    return LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
 #elif ACTIVATION == 157  // ACTIVATION_GELU
     const OUTPUT_VALUE x = input;
     return Gelu(x);

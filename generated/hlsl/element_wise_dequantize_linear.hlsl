@@ -203,8 +203,8 @@ void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -229,7 +229,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input, SCALE_VALUE scale, ZERO_POINT_VALUE zeroPoint)
 {
-    const INPUT_VALUE zero = (HAS_ZERO_POINT ? zeroPoint : (INPUT_VALUE)0);
+    const INPUT_VALUE zero = HAS_ZERO_POINT ? zeroPoint : (INPUT_VALUE)0;
     return (OUTPUT_VALUE)(Difference(input, zero, (SCALE_VALUE)0) * scale);
 }
 

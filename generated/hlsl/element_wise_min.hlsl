@@ -192,8 +192,8 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -7,8 +7,8 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... fill_value_sequence.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are in elements, and
-// every tensor has the same number of dimensions.
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are
+// in elements, and every tensor has the same number of dimensions.
 //
 // For each tensor, X being OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -17,8 +17,8 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
-//              4 for 8 bits, 1 for 4 bits)
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16
+//              bytes; 4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //
@@ -125,7 +125,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -164,8 +165,8 @@ uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bit
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -216,12 +217,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)
             sum1 = sum1 + (at[d] * dimensions[d].pitch);
         const int number = sum1;
-        values[inVector] = (OUTPUT_VALUE)Unpack(valueStart, (OUTPUT_VALUE)0) + Convert(number, (OUTPUT_VALUE)0) * Unpack(valueDelta, (OUTPUT_VALUE)0);
+        values[inVector] = (OUTPUT_VALUE)(Unpack(valueStart, (OUTPUT_VALUE)0)
+            + Convert(number, (OUTPUT_VALUE)0) * Unpack(valueDelta, (OUTPUT_VALUE)0));
     }
     at[RANK - 1] = vectorStart;
     uint offset1 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(at[d]) * dimensions[d].outputStride;
+        offset1 += (uint)at[d] * dimensions[d].outputStride;
     Store(offset1, values);
 }

@@ -19,12 +19,12 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   X_BOUND    a number that bounds lists, or 1 or 0 for what is so somewhere or nowhere; X spells the name
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or 1 or 0 for what is so in any or in all dimensions
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -209,22 +209,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -375,7 +375,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -398,7 +399,8 @@ uint Convert(double x, uint type)
 
 int64_t Convert(double x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(double x, uint64_t type)
@@ -459,8 +461,8 @@ INPUT_VALUE ReadInput(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -485,37 +487,29 @@ int Entry2(List at, List w)
     return Flat(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
 }
 
-List Entries2(List at, List w)
-{
-    List result = (List)0;
-    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
-    [unroll]
-    for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
-    return result;
-}
-
 List Back(List at, List w)
 {
-    return Entries2(at, w);
-}
-
-List Entries(List w, List at)
-{
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
+        result.entries[d] = Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
+            - Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
     return result;
 }
 
 List Block(List at, List w)
 {
-    return Entries(w, at);
+    List result = (List)0;
+    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
+    [unroll]
+    for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
+        result.entries[d] = FloorQuotient(Entry(Back(at, w), d),
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
+    return result;
 }
 
-bool AllOf(List w, List at)
+bool OnStride(List at, List w)
 {
     const int dFirst = 0;
     const int dLast = DIMENSION_COUNT_BOUND;
@@ -523,14 +517,10 @@ bool AllOf(List w, List at)
     [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
-        result = result && (FloorRemainder(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0);
+        result = result && FloorRemainder(Entry(Back(at, w), d),
+            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) == 0;
     }
     return result;
-}
-
-bool OnStride(List at, List w)
-{
-    return AllOf(w, at);
 }
 
 INPUT_VALUE SumOf(List at)
@@ -542,15 +532,17 @@ INPUT_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if (Inside(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH)) && OnStride(at, w))
+        if (Inside(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
+            && OnStride(at, w))
         {
-            result = result + (INPUT_VALUE)ReadInput(Listed(Entry(at, 0), Entry2(at, w), Flat(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
+            result += ReadInput(Listed(Entry(at, 0), Entry2(at, w),
+                Flat(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
         }
     }
     return result;
 }
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);

@@ -21,10 +21,11 @@
 //   INDEX_SIGNED   1 if indices are signed, else 0 (INT64, INT32, UINT64, UINT32)
 //   RANK           dimensions after merging, 1 to 8
 //   LOOKUPS        indices that lead to an element, 1
-//   VECTOR         elements stored at once; 1 for any output strides, 2 or 4 (at most 16 bytes; 4 for single bytes) where
-//                  the innermost output stride is 1 and every other one and the innermost size are multiples of VECTOR
-//   INDEX_VECTOR   indices loaded at once; 1 for any index strides, 2 or 4 (at most 16 bytes) where every index stride that
-//                  does not run through them is a multiple of INDEX_VECTOR
+//   VECTOR         elements stored at once; 1 for any output strides, 2 or 4 (at most 16 bytes; 4 for single bytes)
+//                  where the innermost output stride is 1 and every other one and the innermost size are multiples of
+//                  VECTOR
+//   INDEX_VECTOR   indices loaded at once; 1 for any index strides, 2 or 4 (at most 16 bytes) where every index stride
+//                  that does not run through them is a multiple of INDEX_VECTOR
 //                  and the innermost one is 1; VECTOR is a multiple of INDEX_VECTOR
 //   UNROLL         vectors a thread writes, 1 or more
 //   NUM_THREADS    threads in a group

@@ -11,7 +11,7 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Last, from zeros, by what counts for each entry
+//              0 Last, which begins as zeros: for each entry the greatest of the values that name it
 //              1 OutputTensor
 // For each tensor, X being INPUT or INDICES or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -21,11 +21,11 @@
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   IndicesTensor: UINT64, UINT32
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
-//   X_LENGTH   entries of a list among the constants, whose name X spells
-//   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
-//   REAL_STORED  the same
-//   REAL_BITS  its bits
+//   X_PRESENT  1 where an optional tensor is there, else 0: any buffer may then stand in for its own
+//   X_LENGTH   entries of the list among the constants that X names: 0 to 8
+//   REAL_VALUE  type that floats are computed in: double where an output is FLOAT64, else float
+//   REAL_STORED  the same type
+//   REAL_BITS  its bits: 64 or 32
 //   RANK       dimensions of what is written, 1 or more
 //   NUM_THREADS  threads in a group
 //
@@ -191,22 +191,22 @@ int FloorQuotient(int a, int b)
         const int sign = a >> 31;
         return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
     }
-    const int divisor = b == 0 ? (int)1 : b;
+    const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? (int)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int64_t FloorQuotient(int64_t a, int64_t b)
 {
-    const int64_t divisor = b == 0 ? (int64_t)1 : b;
+    const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
     const int64_t rest = a - cut * divisor;
-    return b == 0 ? (int64_t)0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? (int64_t)0 : a - FloorQuotient(a, b) * b; }
+int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x)
 {
@@ -343,7 +343,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -431,8 +432,8 @@ INDICES_VALUE ReadIndices(List at)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -475,12 +476,12 @@ INPUT_VALUE Chosen(List at)
 {
     if (ReadKeptLast(at) > 0)
     {
-        return ReadInput(Unflat((ReadKeptLast(at) - 1), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)));
+        return ReadInput(Unflat(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)));
     }
     return (INPUT_VALUE)0;
 }
 
-// The coordinate of an element
+// The coordinate of an element, from its row-major number
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
@@ -504,10 +505,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Last
     const List p = at;
     const int64_t key = Integer(ReadIndices(p));
-    const int value = (Flat(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1);
+    const int value = Flat(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1;
     if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)))
         InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (Chosen(at)));
+    WriteOutput(at, Chosen(at));
 #endif
 }

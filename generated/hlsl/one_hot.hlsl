@@ -7,8 +7,8 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... one_hot.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are in elements, and
-// every tensor has the same number of dimensions.
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are
+// in elements, and every tensor has the same number of dimensions.
 //
 // For each tensor, X being INDICES or VALUES or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -20,8 +20,8 @@
 //   ValuesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
-//              4 for 8 bits, 1 for 4 bits)
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16
+//              bytes; 4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   INDICES_SIGNED 1 or 0
@@ -147,7 +147,8 @@ uint Convert(float x, uint type)
 
 int64_t Convert(float x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(float x, uint64_t type)
@@ -170,7 +171,8 @@ uint Convert(double x, uint type)
 
 int64_t Convert(double x, int64_t type)
 {
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L ? (int64_t)1 << 63 : (int64_t)x;
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
+        ? (int64_t)1 << 63 : (int64_t)x;
 }
 
 uint64_t Convert(double x, uint64_t type)
@@ -236,8 +238,8 @@ VALUES_VALUE LoadValues(uint offset)
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -288,17 +290,19 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)
             offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].indicesStride;
         const INDICES_VALUE index = LoadIndices(offset1);
-        const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (INDICES_SIGNED && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0))));
+        const bool chosen = Equal(index, Convert(at[axis], (INDICES_VALUE)0))
+            || (INDICES_SIGNED && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0)));
         uint offset2 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset2 += (uint)(min(((chosen && d == onDimension) ? 1 : 0), dimensions[d].valuesSizes - 1)) * dimensions[d].valuesStride;
+            offset2 += (uint)min((chosen && d == onDimension ? 1 : 0), dimensions[d].valuesSizes - 1)
+                * dimensions[d].valuesStride;
         values[inVector] = (OUTPUT_VALUE)LoadValues(offset2);
     }
     at[RANK - 1] = vectorStart;
     uint offset3 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset3 += (uint)(at[d]) * dimensions[d].outputStride;
+        offset3 += (uint)at[d] * dimensions[d].outputStride;
     Store(offset3, values);
 }

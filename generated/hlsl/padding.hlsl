@@ -7,8 +7,8 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... padding.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are in elements, and
-// every tensor has the same number of dimensions.
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are
+// in elements, and every tensor has the same number of dimensions.
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -19,8 +19,8 @@
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
-//              4 for 8 bits, 1 for 4 bits)
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16
+//              bytes; 4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   PADDING_MODE 0 CONSTANT, 1 EDGE, 2 REFLECTION, 3 SYMMETRIC, 4 WRAP
@@ -100,8 +100,8 @@ INPUT_VALUE LoadInput(uint offset)
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -150,14 +150,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         bool all1 = true;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            all1 = all1 && ((at[d] - dimensions[d].startPadding) >= 0 && (at[d] - dimensions[d].startPadding) < dimensions[d].inputSizes);
+            all1 = all1 && (at[d] - dimensions[d].startPadding >= 0
+                && at[d] - dimensions[d].startPadding < dimensions[d].inputSizes);
         INPUT_VALUE chosen1;
-        if ((PADDING_MODE != 0 /* CONSTANT */ || all1))
+        if (PADDING_MODE != 0 /* CONSTANT */ || all1)
         {
             uint offset1 = 0;
             [unroll]
             for (int d = 0; d < RANK; d++)
-                offset1 += (uint)(min(max(((PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */) ? min(max((at[d] - dimensions[d].startPadding), 0), dimensions[d].inputSizes - 1) : (PADDING_MODE == 4 /* WRAP */ ? FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].inputSizes) : min(FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period), dimensions[d].turn - FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period)))), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
+                offset1 += (uint)min(max(PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */
+                    ? min(max(at[d] - dimensions[d].startPadding, 0), dimensions[d].inputSizes - 1)
+                    : (PADDING_MODE == 4 /* WRAP */
+                    ? FloorModulo(at[d] - dimensions[d].startPadding, dimensions[d].inputSizes)
+                    : min(FloorModulo(at[d] - dimensions[d].startPadding, dimensions[d].period),
+                    dimensions[d].turn - FloorModulo(at[d] - dimensions[d].startPadding, dimensions[d].period))), 0),
+                    dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
             chosen1 = LoadInput(offset1);
         }
         else
@@ -170,6 +177,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset2 += (uint)(at[d]) * dimensions[d].outputStride;
+        offset2 += (uint)at[d] * dimensions[d].outputStride;
     Store(offset2, values);
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... scatter_elements.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Two dispatches. The first, over UpdatesTensor, finds for every output element the last update that goes there, and keeps
-// its number, counted from 1 in row-major order, in `winners`, which starts as zeros. The second, over OutputTensor,
-// writes that update, or the input's element where there is none. So the result never depends on which thread is first.
-// Sizes and strides are in elements.
+// Two dispatches. The first, over UpdatesTensor, finds for every output element the last update that goes there, and
+// keeps its number, counted from 1 in row-major order, in `winners`, which starts as zeros. The second, over
+// OutputTensor, writes that update, or the input's element where there is none. So the result never depends on which
+// thread is first. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -76,7 +76,10 @@ uint DivideBySize(uint n, Dimension dimension)
 // The coordinate that an index stands for: a negative one counts from the end, what is still outside is clamped
 int Wrap(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
 int Wrap(uint index, int size) { return (int)min(index, (uint)size - 1); }
-int Wrap(int64_t index, int size) { return (int)clamp(index < 0 ? index + size : index, (int64_t)0, (int64_t)size - 1); }
+int Wrap(int64_t index, int size)
+{
+    return (int)clamp(index < 0 ? index + size : index, (int64_t)0, (int64_t)size - 1);
+}
 int Wrap(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
 
 #if WRITES
@@ -105,8 +108,8 @@ UPDATES_VALUE LoadUpdates(uint offset)
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;

@@ -7,8 +7,8 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... space_to_depth1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are in elements, and
-// every tensor has the same number of dimensions.
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are
+// in elements, and every tensor has the same number of dimensions.
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -19,8 +19,8 @@
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
-//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
-//              4 for 8 bits, 1 for 4 bits)
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16
+//              bytes; 4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   ORDER      0 DEPTH_COLUMN_ROW, 1 COLUMN_ROW_DEPTH
@@ -81,8 +81,8 @@ INPUT_VALUE LoadInput(uint offset)
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if OUTPUT_BITS < 16 && VECTOR == 1
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
@@ -129,20 +129,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         at[RANK - 1] = vectorStart + inVector;
         const int changed1 = at[0];
-        const int channel = (ORDER == 0 /* DEPTH_COLUMN_ROW */ ? (at[1] % channels) : (at[1] / area));
-        const int place = (ORDER == 0 /* DEPTH_COLUMN_ROW */ ? (at[1] / channels) : (at[1] % area));
-        const int changed2 = at[2] * blockSize + (place / blockSize);
-        const int changed3 = at[3] * blockSize + (place % blockSize);
+        const int channel = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? at[1] % channels : at[1] / area;
+        const int place = ORDER == 0 /* DEPTH_COLUMN_ROW */ ? at[1] / channels : at[1] % area;
+        const int changed2 = at[2] * blockSize + place / blockSize;
+        const int changed3 = at[3] * blockSize + place % blockSize;
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)(min(max((d == 0 ? changed1 : d == 1 ? channel : d == 2 ? changed2 : changed3), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
+            offset1 += (uint)min(max(d == 0 ? changed1 : d == 1 ? channel : d == 2 ? changed2 : changed3, 0),
+                dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset1);
     }
     at[RANK - 1] = vectorStart;
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset2 += (uint)(at[d]) * dimensions[d].outputStride;
+        offset2 += (uint)at[d] * dimensions[d].outputStride;
     Store(offset2, values);
 }

@@ -34,8 +34,8 @@
 //   CANDIDATES   where it selects: ITEMS times `kept`
 //   RANK       dimensions apart from the axis, after merging, 1 to 8; where tiles are sorted into runs, that of
 //              the tiles comes last
-//   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted, at least `kept` where it
-//              selects
+//   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted, at least `kept`
+//              where it selects
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements of runs to be merged, or two
 // elements of the tiles each; `count` groups where it selects.
@@ -135,8 +135,8 @@ bool IsBefore(Entry entry, Entry other)
 void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 {
 #if OUTPUT_VALUE_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_VALUE_BITS;
     const uint shift = offset % perWord * OUTPUT_VALUE_BITS;
     const uint mask = (1u << OUTPUT_VALUE_BITS) - 1;
@@ -150,8 +150,8 @@ void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
 {
 #if OUTPUT_INDEX_BITS < 16
-    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does not know
-    // that the output shares the buffer of an input reads that first.
+    // Other threads write the other elements of this word. Both steps need the element, so that even a driver that does
+    // not know that the output shares the buffer of an input reads that first.
     const uint perWord = 32 / OUTPUT_INDEX_BITS;
     const uint shift = offset % perWord * OUTPUT_INDEX_BITS;
     const uint mask = (1u << OUTPUT_INDEX_BITS) - 1;

@@ -10,10 +10,12 @@ from dmlgen.analysis.described import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.functions import OPERATOR
+from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal
 from dmlgen.outputs.compute import bits, is_aligned, moves
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
+from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
@@ -116,7 +118,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=view)
         else:
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_form(near, operator, functions, plans))
-        return {f"hlsl/{operator.slug}.hlsl": text}
+        return {f"hlsl/{operator.slug}.hlsl": broken(text)}
 
     scheduled = [operator for operator in registry.operators if operator.schedule is not None]
     return merged(parts("hlsl", registry, templates.memory, shader, scheduled))
@@ -129,7 +131,7 @@ def _map(
     assert schedule is not None and schedule.value is not None
     uniforms = uniforms_of(schedule)
     printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
-    value_lines, value = printer.value(clamped(schedule.value))
+    value_lines, value = printer.value(clamped(schedule.value), ATOM)
     output = tensor_of(registry, operator, schedule.output)
     place = ir.Local("at", ir.INTS) if schedule.place is None else schedule.place
     place_lines, offset = printer.offset(place, f"{output.local}Stride")
@@ -158,7 +160,7 @@ def _map(
         arrays=tuple(uniforms.arrays),
         params=map_params(plans, operator, uniforms, (*inputs, output)),
         value_lines=tuple(value_lines),
-        value=value if value.isidentifier() or value.endswith(")") else f"({value})",
+        value=value.removeprefix(f"({output.macro}_VALUE)"),  # what shaders return is of that type anyway
         place_lines=tuple(place_lines),
         place=offset,
         functions=chosen,

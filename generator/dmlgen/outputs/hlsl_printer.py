@@ -10,13 +10,16 @@ from __future__ import annotations
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.defined import may_be_written_zero
-from dmlgen.expr.printer import ATOM, COMPARISON
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT
 from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
 from dmlgen.schedules.gelu import gelu_of
 
 LARGEST = 2**31 - 1
+CHOICE, LOGIC = 0, 1
+"""How tightly `?` binds, and `&&` and `||`. What these join is in parentheses where it is joined by either:
+compilers warn of the one within the other."""
 COMPARISONS = {
     "==": "Equal({0}, {1})",
     "!=": "!Equal({0}, {1})",
@@ -54,6 +57,8 @@ class HlslPrinter(StatementPrinter):
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         name = self.uniforms.name(node)
+        if name is None and isinstance(node, ir.Index):
+            return self.entry(node.sequence, self.print(node.index), outer)
         if name is None:
             return super().print(node, outer)
         if name in self.uniforms.elements:
@@ -93,11 +98,8 @@ class HlslPrinter(StatementPrinter):
             raise TypeError(f"{node.tensor.name}.{node.name} is told to no shader")
         return "RANK"
 
-    def index(self, node: ir.Index) -> str:
-        return self.entry(node.sequence, self.print(node.index))
-
-    def entry(self, sequence: ir.Expr, dimension: str) -> str:
-        """The entry of an array for a dimension."""
+    def entry(self, sequence: ir.Expr, dimension: str, outer: int) -> str:
+        """The entry of an array for a dimension, in parentheses where `outer` binds tighter."""
         name = self.uniforms.name(sequence)
         if name is not None:
             return f"dimensions[{dimension}].{name}"
@@ -105,21 +107,23 @@ class HlslPrinter(StatementPrinter):
             case ir.Local(name="at"):
                 return f"at[{dimension}]"
             case ir.Definition(value=value):
-                return self.entry(value, dimension)
+                return self.entry(value, dimension, outer)
             case ir.Call(function="replace", arguments=(original, index, value)):
                 changed = self._named(value)
-                return f"({dimension} == {self.print(index)} ? {changed} : {self.entry(original, dimension)})"
+                entry = self.entry(original, dimension, LOGIC)
+                text = f"{dimension} == {self.print(index, COMPARISON + 1)} ? {changed} : {entry}"
             case ir.Reduce(kind="list", loop=ir.Loop(variable=variable, condition=None), body=body):
-                return self.print(ir.substitute(body, {variable: ir.Local(dimension, ir.INT)}), ATOM)
+                return self.print(ir.substitute(body, {variable: ir.Local(dimension, ir.INT)}), outer)
             case ir.ListOf(items=items):
                 *before, text = map(self._named, items)
                 for number, item in reversed(list(enumerate(before))):
                     text = f"{dimension} == {number} ? {item} : {text}"
-                return f"({text})"
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
-                then_text, otherwise_text = self.entry(then, dimension), self.entry(otherwise, dimension)
-                return f"({self.print(test)} ? {then_text} : {otherwise_text})"
-        raise TypeError(f"{type(sequence).__name__} cannot be read by dimension in a shader")
+                branches = [self.entry(branch, dimension, LOGIC) for branch in (then, otherwise)]
+                text = f"{self.print(test, LOGIC)} ? {branches[0]} : {branches[1]}"
+            case _:
+                raise TypeError(f"{type(sequence).__name__} cannot be read by dimension in a shader")
+        return f"({text})" if outer > CHOICE else text
 
     def load(self, node: ir.Load) -> str:
         tensor = plain(node.tensor.entry)
@@ -131,9 +135,7 @@ class HlslPrinter(StatementPrinter):
         self._prepare(coordinate)
         offset = self._new("offset")
         with self.block() as body:
-            entry = self.entry(coordinate, "d")
-            entry = entry if entry.startswith("(") and entry.endswith(")") else f"({entry})"
-            self._add(f"{offset} += (uint){entry} * dimensions[d].{stride};")
+            self._add(f"{offset} += (uint){self.entry(coordinate, 'd', ATOM)} * dimensions[d].{stride};")
         self._add(f"uint {offset} = 0;", "[unroll]", "for (int d = 0; d < RANK; d++)", *_body(body))
         return offset
 
@@ -179,7 +181,7 @@ class HlslPrinter(StatementPrinter):
     def one_of(self, node: ir.OneOf, negated: bool) -> str:
         item = self.print(node.item, ATOM)
         sign, glue = ("!=", " && ") if negated else ("==", " || ")
-        return f"({glue.join(f'{item} {sign} {self.print(choice, ATOM)}' for choice in node.choices)})"
+        return glue.join(f"{item} {sign} {self.print(choice, ATOM)}" for choice in node.choices)
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.type.kind == "element" and node.op == "/":
@@ -190,17 +192,17 @@ class HlslPrinter(StatementPrinter):
         if node.op in ("//", "%") and node.type == ir.INT:
             if self.bounds.value(node.left)[0] < 0 or self.bounds.value(node.right)[0] < 0:
                 return self._call(_FLOORED[node.op], node.left, node.right), ATOM
-            left, right = self.print(node.left, ATOM), self.print(node.right, ATOM)
-            return f"({left} {node.op[0]} {right})", ATOM
+            left, right = self.print(node.left, PRODUCT), self.print(node.right, PRODUCT + 1)
+            return f"{left} {node.op[0]} {right}", PRODUCT
         return super().binary(node)
 
-    def conditional(self, node: ir.Conditional) -> str:
+    def _choice(self, node: ir.Conditional) -> tuple[str, int]:
         x = gelu_of(node)
         if x is not None:
-            return self._call("Gelu", x)
-        test = self.print(node.test, COMPARISON)
-        found = self.choice(node, test, self.type(node.type), COMPARISON)
-        return found if isinstance(found, str) else f"({test} ? {found[0]} : {found[1]})"
+            return self._call("Gelu", x), ATOM
+        test = self.print(node.test, LOGIC)
+        found = self.choice(node, test, self.type(node.type), LOGIC)
+        return (found, ATOM) if isinstance(found, str) else (f"{test} ? {found[0]} : {found[1]}", CHOICE)
 
     def chooses_apart(self, node: ir.Conditional) -> bool:
         """Whether a branch reads a tensor where only its condition makes that possible."""
@@ -213,7 +215,8 @@ class HlslPrinter(StatementPrinter):
     def reduce(self, node: ir.Reduce) -> str:
         name, variable = self._new(node.kind), self.print(node.loop.variable)
         over_rank = isinstance(node.loop.upper, ir.Field) and node.loop.upper.name == "DimensionCount"
-        lower, upper = self.print(node.loop.lower), "RANK" if over_rank else self.print(node.loop.upper)
+        lower = self.print(node.loop.lower)
+        upper = "RANK" if over_rank else self.print(node.loop.upper, COMPARISON + 1)
         with self.block() as lines:
             body = self.print(node.body, ATOM)
             if node.kind in _LIMITS:
@@ -267,13 +270,19 @@ class HlslPrinter(StatementPrinter):
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
             case ir.Logic(op=op, operands=operands):
-                return f"({self.logic(op).join(self.print(item, COMPARISON) for item in operands)})", ATOM
+                return self.logic(op).join(self.print(item, COMPARISON) for item in operands), LOGIC
             case ir.Compare(op=op, left=left, right=right) if left.type.kind == "element":
                 text = COMPARISONS[op]  # compilers may assume that floats are no NaN
                 self._use(text.lstrip("!").partition("(")[0])
                 return text.format(self.print(left), self.print(right)), ATOM
             case ir.Conditional():
-                return self.conditional(node), ATOM
+                return self._choice(node)
+            case ir.OneOf(choices=choices):
+                return self.one_of(node, negated=False), COMPARISON if len(choices) == 1 else LOGIC
+            case ir.Not(operand=ir.OneOf(choices=choices) as item):
+                return self.one_of(item, negated=True), COMPARISON if len(choices) == 1 else LOGIC
+            case ir.Not(operand=operand):
+                return self.not_(operand), COMPARISON
             case _:
                 return super()._node(node)
 

@@ -32,10 +32,10 @@ class StatementPrinter(NumberPrinter):
         self._defined: set[str] = set()
         self._counts: dict[str, int] = {}
 
-    def value(self, node: ir.Expr) -> tuple[list[str], str]:
+    def value(self, node: ir.Expr, outer: int = 0) -> tuple[list[str], str]:
         """Statements, and the text of the value after them."""
         with self.block() as lines:
-            return lines, self.print(node)
+            return lines, self.print(node, outer)
 
     @contextmanager
     def block(self) -> Iterator[list[str]]:

@@ -21,7 +21,7 @@ from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ZERO
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
-"""The product of a query and a key, in what is made of it."""
+"""The product of a query and a key, in scores."""
 
 _ROW = ir.Slice(AT, None, ir.Number(3, ir.INT))
 """Batch, head and number of a query."""
@@ -34,9 +34,9 @@ class Attention(FastForm):
     All tensors have four dimensions: batch, head, row, element. A row of `target`, of each `query`, is the
     mean of the rows of `value`, weighted by the exponentials of scores; a `score` is made of the local
     `total`, the product of the query and a row of `key`, at batch, head, query and key in `at`. `key_head`
-    and `value_head` are the batch and the head that are read for those of the query in `at`; so many heads
-    beside each other as `shared` says have the same ones, the next so many the next ones, and so on, if it
-    is known, else it is 0. `counts` says which keys take part; all do where it is None.
+    and `value_head` are the batch and the head that are read for those of the query in `at`. Each `shared`
+    neighbouring heads of queries, from the first one on, read the same one, the next as many the next one,
+    and so on; 0 where that is not known. `counts` says which keys take part; all do where it is None.
     """
 
     target: str
@@ -196,7 +196,7 @@ def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
 
 
 def _shared(head: ir.ListOf) -> ir.Expr:
-    """How many heads beside each other have this one, the next so many the next one; 0 if that is unknown."""
+    """How many neighbouring heads read this one, the next as many the next one; 0 where that is not known."""
     match head.items:
         case (
             ir.Index(first, ir.Number(0)),

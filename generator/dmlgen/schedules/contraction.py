@@ -3,9 +3,9 @@
 Matrix products have this form, and convolutions. Each factor is read at a coordinate whose entries are
 coordinates of the output, or the variable of the loop; which is which may depend on the description, never on
 the element. With a window, the last entries of both are sums of constants, coordinates of the output and
-those of the window, each times a constant; what is outside of one factor takes no part. There such a sum may
-be divided, and what leaves a remainder takes no part either. What is made of the sum is stored: anything that
-reads neither factor again.
+those of the window, each times a constant. What is outside of one factor, the right one, takes no part; there
+such a sum may also be divided, and what leaves a remainder takes no part either. The element is made of the
+sum: of anything that reads neither factor again.
 
 Factors are floats, or integers of 8 bits, each less another one that depends on no more than the output's
 coordinate. Sums of those are integers, even where the definition adds them up as floats, which may round.
@@ -85,8 +85,8 @@ class Window:
 class Contraction(FastForm):
     """A faster way to an output whose elements follow from sums of products (`schedules`).
 
-    It is one where `when` holds. There are `depth` products, or so many at each place of the window. `value`
-    is the element, made of the sum, the local `total`: an integer where the factors are bytes.
+    It is one where `when` holds. A sum has `depth` products, with a window as many at each of its places.
+    `value` is the element, made of the sum, the local `total`: an integer where the factors are bytes.
     """
 
     output: str
@@ -216,7 +216,8 @@ class _Reader:
         return whole
 
     def _products(self, total: ir.Fold) -> tuple[Factor, Factor, ir.Expr, Window | None]:
-        """The factors of the products, how many there are in a sum, or at a place of the window, and that."""
+        """The factors of the products, how many products a sum has, or each place of the window, and that
+        window."""
         match total:
             case ir.Fold(kind="sum", body=ir.Binary("*", one, other)):
                 left, right = self._element(one), self._element(other)
@@ -326,8 +327,8 @@ class _Reader:
         k: ir.Local,
         depth: ir.Expr,
     ) -> tuple[Factor, Factor, ir.Expr, Window]:
-        """The same with a window on the right factor, of which what is outside takes no part, and what leaves
-        a remainder."""
+        """The same with a window on the right factor: what is outside of that takes no part, nor do places
+        that leave a remainder."""
         match left.load.coordinate, right.load.coordinate, inside.arguments:
             case (
                 ir.Binary("+", ir.ListOf((_, _) as own), taps, ir.INTS),

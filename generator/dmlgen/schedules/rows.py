@@ -27,9 +27,10 @@ _PLACE = ir.Local("place", ir.INTS)
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number of each row, `name`: `value` of sums over it, the locals `total0` and so on, of statistics
-    before it, and of elements at the row's own coordinate, locals such as `ScaleTensorOfRow`. What is summed
-    is made of statistics before it and of elements, locals such as `InputTensorElement`."""
+    """A number of each row, `name`. Its `value` is made of sums over the row, the locals `total0` and so on
+    in the order of `sums`, of statistics before it, and of elements at the row's own coordinate,
+    locals such as `ScaleTensorOfRow`. What `sums` add up is made of statistics before it and of elements,
+    locals such as `InputTensorElement`."""
 
     name: str
     sums: tuple[ir.Expr, ...]

@@ -27,12 +27,13 @@ DIMENSION, RESULT, TAP = (ir.Local(name, ir.INT, varies=True) for name in ("d", 
 
 @dataclass(frozen=True)
 class Taps:
-    """Along an axis, from `first` up to, without, `last`, those that `takes` says, each with a `weight`.
+    """Along an axis the taps from `first` up to, without, `last` for which `takes` holds, each with its
+    `weight`.
 
-    There is one tap alone where there is no `last`; all take part without `takes`, and weigh 1 without
-    `weight`. All are expressions of DIMENSION, RESULT and, but for the first two, TAP; they may use locals
-    that stand for entries of intermediate tensors: `of_result` by the first two of these, `of_tap` by TAP
-    in place of RESULT.
+    Where there is no `last`, `first` is the only one; all take part without `takes`, and weigh 1 without
+    `weight`. `first` and `last` are expressions of DIMENSION and RESULT, the others of these and TAP. They
+    may use locals that stand for entries of intermediate tensors: those in `of_result` are values at
+    DIMENSION and RESULT, those in `of_tap` at DIMENSION and TAP.
     """
 
     first: ir.Expr

@@ -3,7 +3,7 @@
 A product is of one element of a tensor of weights and of other reads, all of whose coordinates end with its
 number. What counts is which dimensions of the intermediate tensor these depend on: weights that are the same
 along some dimension are read once for it, and so are the other factors along the dimensions of the weights.
-Anything may be made of the sums that reads no weights.
+Elements may be made of the sums in any way that reads no weights.
 
 Where fewer passes do for one value of a truth value of the description, each of its values is a case of its
 own. In a recurrence the first step, which begins with `... if at[0] == 0 else`, has no sums.

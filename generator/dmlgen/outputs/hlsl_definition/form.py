@@ -22,12 +22,11 @@ class FormPass:
 
     Of each kind: `field` is that of the planners' `DefinitionShader` which tells of the pass; `planner` their
     function, less `plan_`, where that is not the definition's own; `params` their record of constants;
-    `template` the file with its macros, below templates/hlsl: `head`, `buffers`, `buffer_of`, `kernel`,
-    `main` and, before the entry point, `attributes`; of those in place of one of the definition's also
-    `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the type
-    that the file gives to the entries of that buffer, "" for words; `access` its macro for what stands before
-    the buffer's type; `word` is the text of a word at a place
-    where these may be vectors in any pass.
+    `template` the file with its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
+    `kernel`, `main` and, before the entry point, `attributes`; of those in place of one of the definition's
+    also `scratch`, `word`, and `eight` of what they read where it is kept as halves. `scratch` here is the
+    type that the file gives to the entries of that buffer, "" for words; `access` its macro for what stands
+    before the buffer's type; `word` is the text of a word at a place where these may be vectors in any pass.
     """
 
     number: int

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.defined import free_locals, uses_at
+from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import Bits, Widths
 from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_definition.names import free, local, pascal
@@ -48,6 +49,10 @@ class FunctionPrinter(NumberPrinter):
         if self._is_wide(node):
             return f"Narrow({self.deciding(node)})"
         return self.deciding(node, outer)
+
+    def _widened(self, node: ir.Expr, outer: int = 0) -> str:
+        """An integer of 64 bits."""
+        return self.print(node, outer) if self._is_wide(node) else f"(int64_t){self.print(node, ATOM)}"
 
     def _is_wide(self, node: ir.Expr) -> bool:
         return self.widths.is_wide(node, self._locals)
@@ -102,6 +107,8 @@ class FunctionPrinter(NumberPrinter):
 
     def _returned(self, node: ir.Expr) -> list[str]:
         """Statements that return a value: a choice computes what it takes alone."""
+        if isinstance(node, ir.Definition) and not is_constant(node):
+            return self._returned(node.value)
         if isinstance(node, ir.Conditional) and not is_constant(node):
             lines = [f"if ({self.deciding(node.test)})", *braced(self._returned(node.then))]
             return [*lines, *self._returned(node.otherwise)]

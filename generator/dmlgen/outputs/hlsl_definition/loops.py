@@ -5,16 +5,16 @@ from __future__ import annotations
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.defined import free_locals
-from dmlgen.expr.printer import ATOM
-from dmlgen.outputs.hlsl_definition.constants import is_dimension_count
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
+from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count
 from dmlgen.outputs.hlsl_definition.functions import braced
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
 
 _START = {"sum": "0", "product": "1", "any": "false", "all": "true"}
 _TURN = {
-    "sum": "result = result + {};",
-    "product": "result = result * {};",
+    "sum": "result += {};",
+    "product": "result *= {};",
     "any": "result = result || {};",
     "all": "result = result && {};",
     "min": "result = Min(result, {});",
@@ -23,7 +23,7 @@ _TURN = {
 
 
 class LoopPrinter(TensorPrinter):
-    """Prints each loop as a function of its own."""
+    """Prints loops, each as a function of its own unless it is all that a function returns."""
 
     def fold(self, node: ir.Fold) -> str:
         word = {"argmax": "FirstGreatest", "argmin": "FirstLeast"}.get(
@@ -36,31 +36,39 @@ class LoopPrinter(TensorPrinter):
         term of it, and the statement that adds the local `term` to the local `result`."""
         self.called |= {"Min", "Max"} if node.kind in ("min", "max") else set()
         type_, decides = self._type_of(node), node.type == ir.BOOL
-        return type_, self._start(node), self._in(term, decides, ATOM), _TURN[node.kind].format("term")
+        return type_, self._start(node), self._in(term, decides, 0), _TURN[node.kind].format("term")
 
     def reduce(self, node: ir.Reduce) -> str:
         if node.kind != "list":
             raise TypeError(f"{node.kind}() of the rules is told to no shader")
+        return self._lifted(node, "Entries", lambda: self._listed(node))
+
+    def _returned(self, node: ir.Expr) -> list[str]:
+        if not is_constant(node):
+            match node:
+                case ir.Fold():
+                    return self._looped(node)
+                case ir.Reduce(kind="list"):
+                    return self._listed(node)
+        return super()._returned(node)
+
+    def _listed(self, node: ir.Reduce) -> list[str]:
         variable, loop = local(node.loop.variable.name), node.loop
-
-        def body() -> list[str]:
-            lower, upper = self._narrow(loop.lower), self._narrow(loop.upper)
-            shift = "" if lower == "0" else f" - {lower}"
-            count, last = f"clamp({upper}{shift}, 0, {MAX_RANK})", f"min({upper}, {MAX_RANK})"
-            if shift:
-                last = f"min({upper}, {lower} + {MAX_RANK})"
-            elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
-                count = last = upper
-            return [
-                "List result = (List)0;",
-                f"result.length = {count};",
-                "[unroll]",
-                f"for (int {variable} = {lower}; {variable} < {last}; {variable}++)",
-                f"    result.entries[{variable}{shift}] = {self._narrow(node.body)};",
-                "return result;",
-            ]
-
-        return self._lifted(node, "Entries", body)
+        lower, upper = self._narrow(loop.lower, PRODUCT), self._narrow(loop.upper, SUM)
+        shift = "" if lower == "0" else f" - {lower}"
+        count, last = f"clamp({upper}{shift}, 0, {MAX_RANK})", f"min({upper}, {MAX_RANK})"
+        if shift:
+            last = f"min({upper}, {lower} + {MAX_RANK})"
+        elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
+            count = last = upper
+        return [
+            "List result = (List)0;",
+            f"result.length = {count};",
+            "[unroll]",
+            f"for (int {variable} = {lower}; {variable} < {last}; {variable}++)",
+            f"    result.entries[{variable}{shift}] = {self._narrow(node.body)};",
+            "return result;",
+        ]
 
     def _looped(self, node: ir.Fold) -> list[str]:
         outer = self._locals
@@ -70,16 +78,9 @@ class LoopPrinter(TensorPrinter):
         if chooses:
             turn = self._choosing(node)
         else:
-            body = node.body
-            if node.kind == "sum" and not node.unrolled:
-                text = self._in(body, False, ATOM)  # a sum is free, whatever it decides
-            else:
-                text = self.deciding(body, ATOM) if node.type == ir.BOOL else self.print(body, ATOM)
-            if node.type != ir.BOOL:
-                text = f"({self._type_of(node)}){text}"
             if node.kind in ("min", "max"):
                 self.called |= {"Min", "Max"}
-            turn = [_TURN[node.kind].format(text)]
+            turn = [_TURN[node.kind].format(self._term(node))]
         tests = self._tests(node)
         self._locals = outer
         bounds: list[str] = []
@@ -96,6 +97,18 @@ class LoopPrinter(TensorPrinter):
             "return result;",
         ]
 
+    def _term(self, node: ir.Fold) -> str:
+        """What a turn adds to the result, multiplies it by, or compares with it."""
+        body = node.body
+        if node.type == ir.BOOL:
+            return self.deciding(body, COMPARISON)
+        is_free = node.kind == "sum" and not node.unrolled  # whatever it decides
+        single, type_ = self._single and not is_free, self._type_of(node)
+        widens = self._is_wide(node) and body.type == ir.INT and node.kind in ("sum", "product")
+        if widens or self._type_of(body) == type_:
+            return self._in(body, single, 0)
+        return f"({type_}){self._in(body, single, ATOM)}"
+
     def _tests(self, node: ir.Fold) -> list[list[str]]:
         """What a turn of each loop depends on: every part of the condition as far outside as it can stand."""
         tests: list[list[str]] = [[] for _ in node.loops]
@@ -106,7 +119,7 @@ class LoopPrinter(TensorPrinter):
         for part in (part for part in parts if part is not None):
             names = free_locals(part)
             inner = [number for number, each in enumerate(node.loops) if each.variable.name in names]
-            tests[max(inner, default=0)].append(self.deciding(part, ATOM if len(parts) > 1 else 0))
+            tests[max(inner, default=0)].append(self.deciding(part, COMPARISON if len(parts) > 1 else 0))
         return tests
 
     def _loop(self, each: ir.Each, bounds: list[str]) -> list[str]:

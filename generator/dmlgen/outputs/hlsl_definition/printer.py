@@ -8,13 +8,15 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.defined import may_be_written_zero
-from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.outputs.hlsl_definition.constants import Constant, Constants, bounds_of_lists, is_constant
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
+from dmlgen.outputs.hlsl_definition.constants import Constant, bounds_of_lists, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
-from dmlgen.outputs.hlsl_definition.names import local, variables
-from dmlgen.outputs.hlsl_printer import COMPARISONS
+from dmlgen.outputs.hlsl_definition.names import local
+from dmlgen.outputs.hlsl_printer import CHOICE, COMPARISONS, LOGIC
 from dmlgen.registry import Operator, Registry
+
+_UNARY = ATOM - 1  # how tightly a sign binds
 
 
 class ShaderPrinter(LoopPrinter):
@@ -25,8 +27,8 @@ class ShaderPrinter(LoopPrinter):
         super().__init__(registry, operator, taken)
         defines = operator.defines
         assert defines is not None
-        self.constants = Constants({local(name) for name in variables(defines.whole)})
         self.fused = ""
+        self.reads_in_place = False
         self.most_listed = 1
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
         for bound in dict.fromkeys(bounds_of_lists(defines.whole)):
@@ -42,9 +44,9 @@ class ShaderPrinter(LoopPrinter):
             self.constants.add_list(kept.name, kept.macro, "Sizes")
             self.constants.add_first(kept.name)
 
-    def value(self, node: ir.Expr, decides: bool) -> str:
+    def value(self, node: ir.Expr, decides: bool, outer: int = 0) -> str:
         """The value of an intermediate tensor at `at`; `decides`: its floats do."""
-        return self._in(node, decides, ATOM)
+        return self._in(node, decides, outer)
 
     def stored(self, name: str, node: ir.Expr) -> str:
         """The value of an output at `at`, in the type in which its elements are computed."""
@@ -53,10 +55,13 @@ class ShaderPrinter(LoopPrinter):
                 entry == name and node.type != ir.FLOAT
             ):
                 return self._in_value_type(number, name)
-        text, type_ = self._in(node, False, ATOM), f"{self.tensors[name].macro}_VALUE"
+        type_ = f"{self.tensors[name].macro}_VALUE"
         if node.type == ir.FLOAT:
+            text = self._in(node, False, 0)
             return f"({type_}){self._call('RoundingOnce', text, f'{self.tensors[name].macro}_BITS')}"
-        return text if node.type.kind == "element" else f"({type_}){text}"
+        if node.type.kind == "element":
+            return self._in(node, False, 0)
+        return f"({type_}){self._in(node, False, ATOM)}"
 
     def made(self, name: str, node: ir.Expr) -> str:
         """The same of what is made of a fold, for many elements at once: whether something is so anywhere is
@@ -70,22 +75,29 @@ class ShaderPrinter(LoopPrinter):
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         if is_constant(node):
-            return self._constant(node)
+            text, precedence = self._constant(node)
+            return f"({text})" if precedence < outer else text
+        match node:
+            case ir.Definition(value=value):
+                return self.print(value, outer)
+            case ir.Binary("+" | "-", value, ir.Number(value=0)) | ir.Binary("*", value, ir.Number(value=1)):
+                if node.type == ir.INT and self._is_wide(node) == self._is_wide(value):
+                    return self.print(value, outer)
         return super().print(node, outer)
 
-    def _constant(self, node: ir.Expr) -> str:
+    def _constant(self, node: ir.Expr) -> tuple[str, int]:
         constant = self.constants.of(node)
         name = constant.name
         if constant.kind == "bound":
-            return f"{constant.macro}_BOUND"
+            return f"{constant.macro}_BOUND", ATOM
         if constant.kind in ("ints", "floats"):
             of = "ListOf" if constant.kind == "ints" else "RealsOf"
-            return f"{of}({name}[0], {name}[1], {constant.macro}_LENGTH)"
+            return f"{of}({name}[0], {name}[1], {constant.macro}_LENGTH)", ATOM
         if constant.kind == "element":
-            return self._call("Unpack", name, f"({type_name(node.type)})0")
+            return self._call("Unpack", name, f"({type_name(node.type)})0"), ATOM
         if node.type == ir.BOOL:
-            return f"({name} != 0)"
-        return name if constant.kind == "int" else f"({REAL}){name}"
+            return f"{name} != 0", COMPARISON
+        return name if constant.kind == "int" else f"({REAL}){name}", ATOM
 
     def number(self, value: int | bool | float) -> str:
         if isinstance(value, bool):
@@ -99,8 +111,6 @@ class ShaderPrinter(LoopPrinter):
         match node:
             case ir.Local(name=name):
                 return local(name)
-            case ir.Definition(value=value):
-                return self.print(value, ATOM)
         raise TypeError(f"{node.name} is told to no shader")
 
     def index(self, node: ir.Index) -> str:
@@ -111,8 +121,9 @@ class ShaderPrinter(LoopPrinter):
 
     def _read_in_place(self, listed: Constant, d: str) -> str:
         """An entry of a constant list where threads differ in which: no list in registers has a number."""
-        zero = f"({REAL})0" if listed.kind == "floats" else "0"
-        return f"((uint){d} < {listed.macro}_LENGTH ? {listed.name}[(uint){d} / 4][(uint){d} % 4] : {zero})"
+        self.reads_in_place = True
+        text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {d})"
+        return f"({REAL}){text}" if listed.kind == "floats" else text
 
     def slice(self, node: ir.Slice) -> str:
         lower = "0" if node.lower is None else self._narrow(node.lower)
@@ -131,57 +142,73 @@ class ShaderPrinter(LoopPrinter):
                 return self._entry(node), ATOM
             case ir.Apply():
                 return self.apply(node), ATOM
+            case ir.Present():
+                return self.present(node), COMPARISON
             case ir.Logic(op=op, operands=operands):
                 glue = " && " if op == "and" else " || "
-                return f"({glue.join(self.deciding(item, ATOM) for item in operands)})", ATOM
+                return glue.join(self.deciding(item, COMPARISON) for item in operands), LOGIC
+            case ir.Compare(op=op, left=left, right=right) if left.type.kind in ("element", "float"):
+                text = COMPARISONS[op]
+                self.called.add(text.lstrip("!").partition("(")[0])
+                precedence = COMPARISON if text.startswith("!") else ATOM
+                return text.format(self.deciding(left), self.deciding(right)), precedence
             case ir.Compare(op=op, left=left, right=right):
-                a, b = self.deciding(left, ATOM), self.deciding(right, ATOM)
-                if left.type.kind in ("element", "float"):
-                    text = COMPARISONS[op]
-                    self.called.add(text.lstrip("!").partition("(")[0])
-                    return text.format(a, b), ATOM
-                return f"{a} {op} {b}", COMPARISON
+                inner = COMPARISON + 1
+                return f"{self.deciding(left, inner)} {op} {self.deciding(right, inner)}", COMPARISON
+            case ir.Not(operand=ir.OneOf() as item):
+                return self._among(item, "!=", " && ")
+            case ir.OneOf():
+                return self._among(node, "==", " || ")
+            case ir.Not(operand=operand):
+                return f"!{self.deciding(operand, ATOM)}", COMPARISON  # compared only in parentheses
+            case ir.Negate(operand=operand) if node.type == ir.INT and self._is_wide(node):
+                return f"(int64_t)0 - {self._widened(operand, PRODUCT)}", SUM
             case ir.Negate(operand=operand) if node.type == ir.INT:
-                return f"(0 - {self.print(operand, ATOM)})", ATOM
+                return f"0 - {self.print(operand, PRODUCT)}", SUM
             case ir.Negate(operand=operand):
-                return f"(-{self.print(operand, ATOM)})", ATOM
+                return f"-{self.print(operand, ATOM)}", _UNARY
+            case ir.Conditional():
+                return self._choice(node)
+            case ir.Call(function="clamp"):
+                return self._clamped(node)
         return super()._node(node)
 
-    def not_(self, operand: ir.Expr) -> str:
-        return f"!{self.deciding(operand, ATOM)}"
-
-    def one_of(self, node: ir.OneOf, negated: bool) -> str:
-        item = self.deciding(node.item, ATOM)
-        sign, glue = ("!=", " && ") if negated else ("==", " || ")
-        return f"({glue.join(f'{item} {sign} {self.deciding(choice, ATOM)}' for choice in node.choices)})"
+    def _among(self, node: ir.OneOf, sign: str, glue: str) -> tuple[str, int]:
+        """Whether an item is, or is not, one of several."""
+        item = self.deciding(node.item, COMPARISON + 1)
+        tests = [f"{item} {sign} {self.deciding(choice, COMPARISON + 1)}" for choice in node.choices]
+        return glue.join(tests), COMPARISON if len(tests) == 1 else LOGIC
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
+        op, left, right = node.op, node.left, node.right
         if node.type == ir.INTS:
-            return f"Join({self.print(node.left)}, {self.print(node.right)})", ATOM
-        left, right = self.print(node.left, ATOM), self.print(node.right, ATOM)
-        if node.type == ir.INT and self._is_wide(node):
-            left, right = f"(int64_t){left}", f"(int64_t){right}"
-        elif node.op in ("//", "%") and _is_written(node.left):
-            left = f"(int){left}"
-        if node.op in ("//", "%"):
-            return f"{'FloorQuotient' if node.op == '//' else 'FloorRemainder'}({left}, {right})", ATOM
-        if node.op == "/" and node.type.kind == "element":
-            exactly = may_be_written_zero(node.left)
-            return self._call("DivideExactly" if exactly else "Quotient", left, right), ATOM
-        if node.op in ("<<", ">>"):
-            return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", left, right), ATOM
-        if node.op == "/" and (self._single or may_be_written_zero(node.left)):
-            return self._call("Divide", left, right), ATOM
-        return f"({left} {node.op} {right})", ATOM
+            return f"Join({self.print(left)}, {self.print(right)})", ATOM
+        is_wide = node.type == ir.INT and self._is_wide(node)
+        if op in ("//", "%"):
+            given = (self._widened(one) if is_wide else self._whole(one) for one in (left, right))
+            return f"{'FloorQuotient' if op == '//' else 'FloorRemainder'}({', '.join(given)})", ATOM
+        if op == "/" and node.type.kind == "element":
+            exactly = may_be_written_zero(left)
+            name = "DivideExactly" if exactly else "Quotient"
+            return self._call(name, self.print(left), self.print(right)), ATOM
+        if op in ("<<", ">>"):
+            name = "ShiftLeft" if op == "<<" else "ShiftRight"
+            return self._call(name, self.print(left), self.print(right)), ATOM
+        if op == "/" and (self._single or may_be_written_zero(left)):
+            return self._call("Divide", self.print(left), self.print(right)), ATOM
+        if op not in ("+", "-", "*", "/"):
+            return f"({self.print(left, ATOM)} {op} {self.print(right, ATOM)})", ATOM
+        own = SUM if op in ("+", "-") else PRODUCT
+        write = self._widened if is_wide else self.print
+        return f"{write(left, own)} {op} {write(right, own + 1)}", own
 
-    def conditional(self, node: ir.Conditional) -> str:
+    def _choice(self, node: ir.Conditional) -> tuple[str, int]:
         branches = (node.then, node.otherwise)
         if node.type.kind in ("ints", "floats") or any(map(_is_work, branches)):
-            return self._lifted(node, "Chosen", lambda: self._returned(node))
-        then, otherwise = (self.print(branch, ATOM) for branch in branches)
-        if node.type == ir.INT and self._is_wide(node):
-            then, otherwise = f"(int64_t){then}", f"(int64_t){otherwise}"
-        return f"({self.deciding(node.test, ATOM)} ? {then} : {otherwise})"
+            return self._lifted(node, "Chosen", lambda: self._returned(node)), ATOM
+        write = self._widened if node.type == ir.INT and self._is_wide(node) else self.print
+        then, otherwise = (write(branch, LOGIC) for branch in branches)
+        return f"{self.deciding(node.test, LOGIC)} ? {then} : {otherwise}", CHOICE
 
     def call(self, node: ir.Call) -> str:
         name, arguments = node.function, node.arguments
@@ -215,8 +242,6 @@ class ShaderPrinter(LoopPrinter):
                 if arguments[0].type.kind == "element":
                     return self._call("ToInteger", self.deciding(arguments[0]))
                 return self._call("Convert", self.deciding(arguments[0]), "(int64_t)0")
-            case "clamp":
-                return self._clamped(node)
             case "len":
                 return f"{self.print(arguments[0])}.length"
             case "flat" | "inside":
@@ -229,8 +254,7 @@ class ShaderPrinter(LoopPrinter):
                 )
                 return f"{name.capitalize()}({', '.join(listed)})"
             case "min" | "max" | "abs" if node.type == ir.INT:
-                cast = f"({self._type_of(node)})"
-                return f"{name}({', '.join(cast + self.deciding(item, ATOM) for item in arguments)})"
+                return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
             case "pow" if node.type != ir.FLOAT:
                 return self._call("Power", *map(self.print, arguments))
         assert name not in NUMBERS
@@ -238,65 +262,60 @@ class ShaderPrinter(LoopPrinter):
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]
         return self._call("".join(word.capitalize() for word in name.split("_")), *texts)
 
-    def _whole(self, node: ir.Expr) -> str:
-        """An argument of a function that other types have, too; HLSL gives a written integer none."""
-        return (
-            f"({self._type_of(node)}){self.deciding(node, ATOM)}"
-            if _is_written(node)
-            else self.deciding(node)
-        )
+    def _alike(self, numbers: tuple[ir.Expr, ...], wide: bool) -> list[str]:
+        """Integers as arguments of a function that takes them all in one type, of 64 or of 32 bits."""
+        if wide:
+            return [self._widened(one) for one in numbers]
+        typed = any(self._is_typed(one) and not self._is_wide(one) for one in numbers)
+        return [
+            self.deciding(one)
+            if not self._is_wide(one) and (self._is_typed(one) or (typed and isinstance(one, ir.Number)))
+            else f"(int){self.deciding(one, ATOM)}"
+            for one in numbers
+        ]
 
-    def _clamped(self, node: ir.Call) -> str:
+    def _clamped(self, node: ir.Call) -> tuple[str, int]:
         x, low, high = node.arguments
         if node.type == ir.FLOAT:
             upper = self._call("Min", self.print(x), self.print(high))
-            return self._call("Max", upper, self.print(low))
+            return self._call("Max", upper, self.print(low)), ATOM
         if narrow := self._cut(x, low, high):
             return narrow
         wide = any(map(self._is_wide, node.arguments))
-        cast = "(int64_t)" if wide else "(int)"
-        a, b, c = (cast + self.deciding(item, ATOM) for item in (x, low, high))
+        a, b, c = self._alike((x, low, high), wide)
         text = f"max(min({a}, {c}), {b})"
-        return text if self._is_wide(node) or not wide else f"(int){text}"
+        return text if self._is_wide(node) or not wide else f"(int){text}", ATOM
 
-    def _cut(self, x: ir.Expr, low: ir.Expr, high: ir.Expr) -> str:
+    def _cut(self, x: ir.Expr, low: ir.Expr, high: ir.Expr) -> tuple[str, int] | None:
         """A float cut to an integer, perhaps plus a written one, within limits of 32 bits: less that number,
-        they limit what is cut, and no integer of 64 bits is needed. Nothing where it is something else."""
+        they limit what is cut, and no integer of 64 bits is needed. None where it is something else."""
         match x:
             case ir.Call("int", (number,)):
                 added = 0
             case ir.Binary("+", ir.Call("int", (number,)), ir.Number(value=int(added)), ir.INT) if added > 0:
                 pass
             case _:
-                return ""
+                return None
         if number.type != ir.FLOAT or self._is_wide(low) or self._is_wide(high):
-            return ""
-        less = f" - {added}" if added else ""
-        least, most = (f"(int){self.deciding(limit, ATOM)}{less}" for limit in (low, high))
-        cut = f"max(min({self._call('Convert', self.deciding(number), '(int)0')}, {most}), {least})"
-        return f"({cut} + {added})" if added else cut
+            return None
+
+        def less(limit: ir.Expr) -> str:
+            match limit:
+                case ir.Number(value=value):
+                    return str(int(value) - added)
+                case ir.Binary("-", whole, ir.Number(value=value)) if not is_constant(limit):
+                    return f"{self.deciding(whole, SUM)} - {int(value) + added}"
+            return f"{self.deciding(limit, SUM)} - {added}" if added else self.deciding(limit)
+
+        cut = self._call("Convert", self.deciding(number), "(int)0")
+        text = f"max(min({cut}, {less(high)}), {less(low)})"
+        return (f"{text} + {added}", SUM) if added else (text, ATOM)
 
     def _activated(self, value: ir.Expr, activation: ir.Expr, number: ir.Expr | None = None) -> str:
         assert isinstance(activation, ir.Member)
         self.fused = activation.name
         which = "0" if number is None else self._narrow(number)
         return f"Activate({self.print(value)}, {which})"
-
-
-def _is_written(node: ir.Expr) -> bool:
-    """Whether an integer is made of written ones alone."""
-    if node.type != ir.INT or is_constant(node):
-        return False
-    match node:
-        case ir.Number():
-            return True
-        case ir.Conditional(then=then, otherwise=otherwise):
-            return _is_written(then) and _is_written(otherwise)
-        case ir.Negate(operand=operand):
-            return _is_written(operand)
-        case ir.Binary(left=left, right=right):
-            return _is_written(left) and _is_written(right)
-    return False
 
 
 def _is_work(node: ir.Expr) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import ATOM
+from dmlgen.expr.printer import PRODUCT
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.functions import type_name
@@ -100,13 +100,14 @@ def _way(printer: ShaderPrinter, output: str, way: Way, number: int) -> WayPass:
         when=way.when,
         first=printer.deciding(taps.first),
         last="" if taps.last is None else printer.deciding(taps.last),
-        takes="" if taps.takes is None else printer.deciding(taps.takes, ATOM),
+        takes="" if taps.takes is None else printer.deciding(taps.takes),
         weight="" if taps.weight is None else printer.value(taps.weight, False),
         of_result=_named(printer, taps.of_result),
         of_tap=_named(printer, taps.of_tap),
         element=type_name(way.element.type),
         totals={
-            name: "" if term is None else printer.value(term, False) for name, term in way.totals.items()
+            name: "" if term is None else printer.value(term, False, PRODUCT + 1)
+            for name, term in way.totals.items()
         },
         value=printer.made(output, way.value),
         precise=way.value.type != ir.FLOAT,

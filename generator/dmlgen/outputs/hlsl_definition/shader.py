@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.printer import ATOM
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
@@ -18,6 +19,7 @@ from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
+from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
 from dmlgen.plans.model import Plans, plans_of
@@ -90,6 +92,7 @@ class DefinitionShader:
     max_rank: int
     longest: int  # list
     most_listed: int
+    reads_in_place: bool  # entries of lists among the constants
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -149,11 +152,13 @@ class DefinitionShader:
 def text(shader: DefinitionShader, templates: Templates) -> bytes:
     """The file of a shader."""
     plans = plans_of(RUNTIME)
-    return templates.render(
-        "hlsl/definition.hlsl.j2",
-        shader=shader,
-        params=definition_params(plans, shader),
-        params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
+    return broken(
+        templates.render(
+            "hlsl/definition.hlsl.j2",
+            shader=shader,
+            params=definition_params(plans, shader),
+            params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
+        )
     )
 
 
@@ -222,6 +227,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         max_rank=MAX_RANK,
         longest=printer.longest,
         most_listed=printer.most_listed,
+        reads_in_place=printer.reads_in_place,
     )
 
 
@@ -276,7 +282,7 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
     each = condition = ""
     for name in names:
         each, where, value = _one_by_one(operator, name, operator.defines.outputs[name])
-        condition = "" if where is None else printer.deciding(where)
+        condition = "" if where is None else printer.deciding(where, ATOM)
         values[name] = printer.stored(name, value)
         read |= entries_read(value)
     return Pass(values, tuple(sorted(read)), each=each, where=condition)

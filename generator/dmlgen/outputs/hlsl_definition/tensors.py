@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
+from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import COUNT, Widths
 from dmlgen.outputs.hlsl import tensor_of
+from dmlgen.outputs.hlsl_definition.constants import Constants, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, FunctionPrinter, type_name
-from dmlgen.outputs.hlsl_definition.names import HELPERS
+from dmlgen.outputs.hlsl_definition.names import HELPERS, local, variables
 from dmlgen.outputs.uniforms import macro
 from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry
 
@@ -48,6 +50,7 @@ class TensorPrinter(FunctionPrinter):
         self.held: dict[str, None] = {}
         self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()
+        self.constants = Constants({local(name) for name in variables(defines.whole)})
         widths = self._widths(registry, defines)
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
         functions = [tensor.function for tensor in self.tensors.values()]
@@ -77,7 +80,7 @@ class TensorPrinter(FunctionPrinter):
     def present(self, node: ir.Present) -> str:
         match node.item:
             case ir.Tensor(name=name):
-                return f"({self.tensors[name].macro}_PRESENT != 0)"
+                return f"{self.tensors[name].macro}_PRESENT != 0"
         raise TypeError(f"present({node.item.name}) is told to no shader")
 
     def load(self, node: ir.Load) -> str:
@@ -98,10 +101,10 @@ class TensorPrinter(FunctionPrinter):
     def _converted(self, node: ir.Call, value: ir.Expr, target: ir.Expr) -> str:
         assert isinstance(target, ir.Tensor)
         tensor = self.tensors[target.entry]
+        if node.function == "quantize" and node.type == ir.FLOAT:
+            return self.print(value, ATOM)
         text = self.print(value) if node.type == ir.FLOAT else self.deciding(value)
         if node.function == "quantize":
-            if node.type == ir.FLOAT:
-                return text
             self.limited[target.entry] = None
             self.quantized.add(target.entry)
             self.called |= {"Quantize", "RoundEven"}
@@ -115,15 +118,34 @@ class TensorPrinter(FunctionPrinter):
 
     def _in_value_type(self, node: ir.Expr, name: str) -> str:
         """A number as elements of a tensor are computed: it may have bits that those lack."""
-        tensor, text = self.tensors[name], self.deciding(node)
+        tensor = self.tensors[name]
         macro = tensor.macro
         if node.type == ir.INT and not {"float", "double"} & tensor.values:
-            return f"({macro}_VALUE)({text})"
-        if node.type == ir.INT:
-            text = f"({self._type_of(node)})({text})"
+            return f"({macro}_VALUE){self.deciding(node, ATOM)}"
+        text = self._whole(node)
         if node.type.kind == "element":  # which may be a double that becomes a half
             text = self._call("RoundingOnce", text, f"{macro}_BITS")
         return self._call("Convert", text, f"({macro}_VALUE)0")
+
+    def _whole(self, node: ir.Expr) -> str:
+        """An integer as an argument of a function that other types have, too."""
+        if node.type == ir.INT and not self._is_typed(node):
+            return f"({self._type_of(node)}){self.deciding(node, ATOM)}"
+        return self.deciding(node)
+
+    def _is_typed(self, node: ir.Expr) -> bool:
+        """Whether the text of an integer has a type: HLSL gives none to what is made of numerals and macros
+        alone."""
+        if is_constant(node):
+            return self.constants.of(node).kind != "bound"
+        match node:
+            case ir.Number() | ir.Field():
+                return False
+            case ir.Definition(value=value) | ir.Negate(operand=value):
+                return self._is_typed(value)
+            case ir.Conditional(then=left, otherwise=right) | ir.Binary(left=left, right=right):
+                return self._is_typed(left) or self._is_typed(right)
+        return True
 
     def _limit(self, end: str, node: ir.Expr, target: ir.Expr) -> str:
         """The least or the greatest value of a tensor's data type, in the type of `node`."""
