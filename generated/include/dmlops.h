@@ -23353,54 +23353,6 @@ typedef struct dmlops_plan_Way {
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
 
-typedef struct dmlops_plan_Line {
-    int64_t places;
-    int64_t first;
-    int64_t step;
-    int64_t tap;
-    int64_t limit;
-    int64_t elements;
-    int64_t divisor;
-} dmlops_plan_Line;
-
-typedef struct dmlops_plan_Block {
-    int64_t rows;
-    int64_t columns;
-    int64_t vector;
-    int64_t stored;
-    int64_t lead;
-} dmlops_plan_Block;
-
-typedef struct dmlops_plan_Weights {
-    dmlops_plan_int_16 steps;
-    dmlops_plan_int_64 words;
-} dmlops_plan_Weights;
-
-typedef struct dmlops_plan_SlidingParams {
-    dmlops_plan_Dimension_10 sizes;
-    dmlops_plan_int_8 planeSteps;
-    dmlops_plan_int_64 window;
-    dmlops_plan_int_32 counted;
-    dmlops_plan_int_16 weightsSteps;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    int64_t count;
-    int64_t layers;
-    int64_t planes;
-    dmlops_plan_Dimension_10 blocks;
-    int64_t groupColumns;
-    dmlops_plan_int_64 weights;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SlidingParams;
-
-typedef struct dmlops_plan_Tile {
-    int64_t rows;
-    int64_t columns;
-    int64_t threadRows;
-    int64_t threadColumns;
-} dmlops_plan_Tile;
-
 typedef struct dmlops_plan_Side {
     dmlops_plan_int_8 steps;
     int64_t depth;
@@ -23435,11 +23387,6 @@ typedef struct dmlops_plan_Split {
     int64_t parts;
     int64_t products;
 } dmlops_plan_Split;
-
-typedef struct dmlops_plan_Share {
-    dmlops_plan_Tile tile;
-    dmlops_plan_Split split;
-} dmlops_plan_Share;
 
 typedef struct dmlops_plan_int_96 {
     int64_t count;
@@ -23554,6 +23501,59 @@ typedef struct dmlops_plan_InOrder {
     int64_t left_items;
     int64_t right_items;
 } dmlops_plan_InOrder;
+
+typedef struct dmlops_plan_Line {
+    int64_t places;
+    int64_t first;
+    int64_t step;
+    int64_t tap;
+    int64_t limit;
+    int64_t elements;
+    int64_t divisor;
+} dmlops_plan_Line;
+
+typedef struct dmlops_plan_Block {
+    int64_t rows;
+    int64_t columns;
+    int64_t vector;
+    int64_t stored;
+    int64_t lead;
+} dmlops_plan_Block;
+
+typedef struct dmlops_plan_Weights {
+    dmlops_plan_int_16 steps;
+    dmlops_plan_int_64 words;
+} dmlops_plan_Weights;
+
+typedef struct dmlops_plan_SlidingParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_8 planeSteps;
+    dmlops_plan_int_64 window;
+    dmlops_plan_int_32 counted;
+    dmlops_plan_int_16 weightsSteps;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    int64_t count;
+    int64_t layers;
+    int64_t planes;
+    dmlops_plan_Dimension_10 blocks;
+    int64_t groupColumns;
+    dmlops_plan_int_64 weights;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SlidingParams;
+
+typedef struct dmlops_plan_Tile {
+    int64_t rows;
+    int64_t columns;
+    int64_t threadRows;
+    int64_t threadColumns;
+} dmlops_plan_Tile;
+
+typedef struct dmlops_plan_Share {
+    dmlops_plan_Tile tile;
+    dmlops_plan_Split split;
+} dmlops_plan_Share;
 
 typedef struct dmlops_plan_Switch_8 {
     int64_t count;
@@ -24095,6 +24095,31 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
+DMLOPS_CALLED void dmlops_put_ContractionParams(
+    dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
+    dmlops_put_words(planning, record->sizes.items, record->sizes.count);
+    dmlops_put_words(planning, record->leftSteps.items, record->leftSteps.count);
+    dmlops_put_words(planning, record->rightSteps.items, record->rightSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_word(planning, record->rank);
+    dmlops_put_word(planning, record->matrices);
+    dmlops_put_word(planning, record->matrixRows);
+    dmlops_put_word(planning, record->matrixColumns);
+    dmlops_put_word(planning, record->matrixDepth);
+    dmlops_put_word(planning, record->leftDepthStep);
+    dmlops_put_word(planning, record->rightDepthStep);
+    dmlops_put_word(planning, record->partDepth);
+    dmlops_put_word(planning, record->parts);
+    dmlops_put_word(planning, record->tilesDown);
+    dmlops_put_word(planning, record->tilesAcross);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+    dmlops_put_words(planning, record->tap.items, record->tap.count);
+}
+
 DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
@@ -24120,31 +24145,6 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->weights.items, record->weights.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
-DMLOPS_CALLED void dmlops_put_ContractionParams(
-    dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
-    dmlops_put_words(planning, record->sizes.items, record->sizes.count);
-    dmlops_put_words(planning, record->leftSteps.items, record->leftSteps.count);
-    dmlops_put_words(planning, record->rightSteps.items, record->rightSteps.count);
-    dmlops_put_words(planning, record->window.items, record->window.count);
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_word(planning, record->rank);
-    dmlops_put_word(planning, record->matrices);
-    dmlops_put_word(planning, record->matrixRows);
-    dmlops_put_word(planning, record->matrixColumns);
-    dmlops_put_word(planning, record->matrixDepth);
-    dmlops_put_word(planning, record->leftDepthStep);
-    dmlops_put_word(planning, record->rightDepthStep);
-    dmlops_put_word(planning, record->partDepth);
-    dmlops_put_word(planning, record->parts);
-    dmlops_put_word(planning, record->tilesDown);
-    dmlops_put_word(planning, record->tilesAcross);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-    dmlops_put_words(planning, record->tap.items, record->tap.count);
 }
 
 DMLOPS_CALLED void dmlops_put_MapParams(
@@ -24548,39 +24548,6 @@ DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
-DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end);
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns);
-DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares);
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
-    layers);
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
-DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
-    sliding, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across);
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others);
@@ -24609,18 +24576,8 @@ DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_
     dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Side* left);
-DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t at_once);
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once);
-DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    at_once);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -24629,29 +24586,14 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning
     int64_t axis, int64_t stride);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
+    count);
+DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
-    count);
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased);
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased);
-DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Share* share);
-DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
-DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
-    threads);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
     int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
@@ -24660,6 +24602,16 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_pla
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
     dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, const
     dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap);
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t at_once);
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once);
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once);
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
     axis, int64_t lines, int64_t depth);
@@ -24728,6 +24680,54 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_unordered_params(dmlops_
 DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
     dmlops_plan_Known* known, int64_t number, int64_t vector, int64_t items);
+DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end);
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns);
+DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares);
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers);
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
+DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
+    sliding, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased);
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased);
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Share* share);
+DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
+    threads);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -26942,506 +26942,6 @@ DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, 
     return made_1;
 }
 
-/* The window: the definition's own, or that of a contraction. */
-DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Factors factors = told->factors;
-    if (factors.window.sizes.count == 0) {
-        return told->sliding;
-    }
-    dmlops_plan_Window window = dmlops_plan_upright(planning, &factors.window);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < tensor.sizes.count; ++d) {
-        const int64_t size = tensor.sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
-        }
-    }
-    dmlops_plan_Frame frame;
-    frame.first = window.right_first;
-    frame.steps = window.right_steps;
-    frame.taps = window.right_taps;
-    frame.limits = limits;
-    dmlops_plan_Sliding made_1;
-    made_1.places = factors.right;
-    made_1.sizes = window.sizes;
-    made_1.axes = window.axes;
-    made_1.window = frame;
-    made_1.counted = told->sliding.counted;
-    return made_1;
-}
-
-/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end) {
-    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
-    if (d < 0) {
-        dmlops_plan_Line made_1;
-        made_1.places = 1;
-        made_1.first = 0;
-        made_1.step = 1;
-        made_1.tap = 1;
-        made_1.limit = 1;
-        made_1.elements = 1;
-        made_1.divisor = 1;
-        return made_1;
-    }
-    dmlops_plan_Frame frame = sliding->window;
-    dmlops_plan_int_8 divisors = told->factors.window.right_divisors;
-    int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
-    dmlops_plan_Line made_2;
-    made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
-    made_2.first = first;
-    made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
-    made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
-    made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
-    made_2.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-        sliding->axes.count)], output->sizes.count)];
-    made_2.divisor = (divisors.count > 0) ? divisors.items[dmlops_item(planning, d, divisors.count)] : 1;
-    return made_2;
-}
-
-/* Whether the shader has such a way for the description. */
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
-    for (int64_t d = 0; d < sliding.axes.count; ++d) {
-        const int64_t axis = sliding.axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
-    }
-    dmlops_plan_Frame counted = sliding.counted;
-    for (int64_t each_1 = 0; each_1 < counted.first.count; ++each_1) {
-        const int64_t first = counted.first.items[each_1];
-        const int64_t tap = counted.taps.items[dmlops_item(planning, each_1, counted.taps.count)];
-        is_straight = is_straight && (tap > first);
-    }
-    return is_straight;
-}
-
-/* Whether threads work out blocks. */
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
-    dmlops_plan_Line down = made_1;
-    dmlops_plan_Line across = made_2;
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across,
-        dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down, &across)));
-    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
-}
-
-/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
-    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
-        dmlops_multiply(down->places, across->places)), channels);
-}
-
-/* What the first place of the window for element 0 leaves over. */
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_modulo(line->first, line->divisor);
-}
-
-/* How far elements are apart that leave the same remainder. */
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
-}
-
-/* How far the windows of so many neighbours reach together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
-    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
-        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
-        line->divisor), 1);
-}
-
-/* Whether a thread can hold what a block of that size needs. */
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
-    int is_small = (dmlops_multiply(down->places, across->places) <= 81) && (dmlops_min(down->step, across->step) > 0);
-    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
-    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
-        columns)) <= 40);
-}
-
-/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
-DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares) {
-    int64_t least_rows = dmlops_plan_alike(planning, down);
-    int64_t least_columns = dmlops_plan_alike(planning, across);
-    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
-    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
-        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
-    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
-        least_columns);
-    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
-        least_columns);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
-        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)))) {
-        rows = dmlops_divide(rows, 2);
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
-        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
-        columns = dmlops_divide(columns, 2);
-    }
-    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)) {
-        dmlops_plan_Block made_1;
-        made_1.rows = 0;
-        made_1.columns = 1;
-        made_1.vector = 1;
-        made_1.stored = 1;
-        made_1.lead = 0;
-        return made_1;
-    }
-    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
-        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
-    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
-    dmlops_plan_Block made_2;
-    made_2.rows = rows;
-    made_2.columns = columns;
-    made_2.vector = vector;
-    made_2.stored = stored;
-    made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
-        across->divisor), vector);
-    return made_2;
-}
-
-/* How many threads may share the layers of a block: those of a sum. */
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
-    layers) {
-    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
-}
-
-/* How many threads share a block: more where there are few blocks. */
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
-    int64_t shares = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
-        131072))) {
-        shares = dmlops_multiply(2, shares);
-    }
-    return shares;
-}
-
-/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
-    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
-        >= 16)) ? 4 : 1;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return vector;
-}
-
-/* How many threads share a window, so that they read neighbours: more where there are few windows. */
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
-        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
-        lanes = dmlops_multiply(2, lanes);
-    }
-    return lanes;
-}
-
-/* How weights are read, in the order of the shader's constants; nothing where there are none. */
-DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    if (shader->sliding.weights == -1) {
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        dmlops_plan_Weights made_3;
-        made_3.steps = made_1;
-        made_3.words = made_2;
-        return made_3;
-    }
-    dmlops_plan_Window window = dmlops_plan_upright(planning, &told->factors.window);
-    dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        told->tensors.count)];
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    int64_t first = 0;
-    for (int64_t d = 0; d < window.left_first.count; ++d) {
-        const int64_t place = window.left_first.items[d];
-        int64_t stride = weights.strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights.strides.count,
-            window.sizes.count), d), weights.strides.count)];
-        first = dmlops_add(first, dmlops_multiply(place, stride));
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
-            window.left_taps.count)], place), stride), INT64_C(4294967296)));
-    }
-    int64_t groups = dmlops_max(window.groups, 1);
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
-    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
-        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output.sizes.count)],
-        groups);
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
-    dmlops_plan_int_64_insert(planning, &words, words.count, tensor.strides.items[dmlops_item(planning, 1,
-        tensor.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, counts_rows,
-        weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning,
-        dmlops_subtract(1, counts_rows), weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count,
-        dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
-        weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
-    dmlops_plan_int_16 constants;
-    constants.count = 0;
-    dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
-    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
-    dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &window.right_divisors);
-    dmlops_plan_int_16_extend(planning, &constants, made_5.count, made_5.items);
-    dmlops_plan_Weights made_6;
-    made_6.steps = constants;
-    made_6.words = words;
-    return made_6;
-}
-
-/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
-   along. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        int64_t step = 0;
-        for (int64_t number = 0; number < sliding->places.count; ++number) {
-            const int64_t place = sliding->places.items[number];
-            if ((place == d) && (size > 1)) {
-                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
-            }
-        }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
-    }
-    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
-    return made_1;
-}
-
-/* The constants of a frame: first coordinates, steps, taps, limits. */
-DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
-        const int64_t step = frame->steps.items[each_1];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
-    }
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
-        const int64_t tap = frame->taps.items[each_2];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
-    }
-    dmlops_plan_int_32 words;
-    words.count = 0;
-    dmlops_plan_int_8_4 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
-    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
-        const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_4 = dmlops_plan_eight(planning, entries);
-        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
-    }
-    return words;
-}
-
-/* The constants of a window on a tensor: sizes, frame, strides. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
-    sliding, const dmlops_plan_Tensor* tensor) {
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sliding->sizes);
-    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
-    dmlops_plan_int_32 made_2 = dmlops_plan_frame_words(planning, &sliding->window);
-    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-        }
-    }
-    dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &strides);
-    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
-    return words;
-}
-
-/* The macros of a shader that works in blocks. */
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    dmlops_out_define(planning, "", "BLOCK_ROWS", block->rows);
-    dmlops_out_define(planning, "", "BLOCK_COLUMNS", block->columns);
-    dmlops_out_define(planning, "", "WINDOW_HEIGHT", down->places);
-    dmlops_out_define(planning, "", "WINDOW_WIDTH", across->places);
-    dmlops_out_define(planning, "", "STEP_Y", down->step);
-    dmlops_out_define(planning, "", "STEP_X", across->step);
-    dmlops_out_define(planning, "", "TAP_Y", down->tap);
-    dmlops_out_define(planning, "", "TAP_X", across->tap);
-    dmlops_out_define(planning, "", "DIVISOR_Y", down->divisor);
-    dmlops_out_define(planning, "", "DIVISOR_X", across->divisor);
-    dmlops_out_define(planning, "", "REST_Y", dmlops_plan_rest(planning, down));
-    dmlops_out_define(planning, "", "REST_X", dmlops_plan_rest(planning, across));
-    dmlops_out_define(planning, "", "LEAD", block->lead);
-}
-
-/* One dispatch; the passes of the definition where windows do not fit. */
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
-    dmlops_plan_Line down = made_1;
-    dmlops_plan_Line across = made_2;
-    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
-    int64_t most = dmlops_plan_most_shares(planning, told, layers);
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across, most);
-    int is_all = 1;
-    for (int64_t other = 0; other < told->tensors.count; ++other) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[other];
-        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
-    }
-    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[each_3];
-        if (one->is_present) {
-            dmlops_plan_check_span(planning, one);
-        }
-    }
-    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
-    if (shader->contracted.number != -1) {
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_5);
-    }
-    dmlops_out_share(planning);
-    dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
-    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
-    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
-    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
-    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
-    int is_block = block.rows > 0;
-    int64_t in_group = is_block ? 128 : 256;
-    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
-    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
-    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
-        lanes);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "PASS", shader->sliding.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "OUTPUT_RANK", output.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
-    if (shader->sliding.weights != -1) {
-        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
-            dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
-        dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
-    }
-    dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
-    dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
-    if (is_block) {
-        dmlops_plan_define_block(planning, &block, &down, &across);
-        if (shader->sliding.weights != -1) {
-            dmlops_out_define(planning, "", "SHARES", shares);
-        }
-    } else {
-        dmlops_out_define(planning, "", "LANES", lanes);
-    }
-    dmlops_plan_int_32 counted;
-    counted.count = 0;
-    if (sliding.counted.first.count > 0) {
-        dmlops_plan_int_32 made_6 = dmlops_plan_frame_words(planning, &sliding.counted);
-        counted = made_6;
-    }
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
-        const int64_t size = output.sizes.items[each_8];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_Loop made_10;
-        made_10.size = size;
-        made_10.strides = made_9;
-        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
-    }
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
-    dmlops_plan_int_8 made_12 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
-    dmlops_plan_int_64 made_13 = dmlops_plan_window_constants(planning, &sliding, &tensor);
-    dmlops_plan_Loop_16 made_14;
-    made_14.count = 0;
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = blocks_down;
-    made_16.strides = made_15;
-    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_16);
-    dmlops_plan_int_16 made_17;
-    made_17.count = 0;
-    dmlops_plan_Loop made_18;
-    made_18.size = blocks_across;
-    made_18.strides = made_17;
-    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_18);
-    dmlops_plan_Dimension_10 made_19 = dmlops_plan_dimensions(planning, &made_14);
-    dmlops_plan_SlidingParams params;
-    params.sizes = made_11;
-    params.planeSteps = made_12;
-    params.window = made_13;
-    params.counted = counted;
-    params.weightsSteps = weights.steps;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.count = whole;
-    params.layers = layers;
-    params.planes = planes;
-    params.blocks = made_19;
-    params.groupColumns = groups.columns;
-    params.weights = weights.words;
-    params.scalars = known.scalars;
-    dmlops_put_SlidingParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-}
-
 /* Whether a factor is read at the coordinate of that dimension. */
 DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis) {
     (void)planning;
@@ -27766,25 +27266,6 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     return made_10;
 }
 
-/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
-DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
-    if (found->column_axis != -1) {
-        return 0;
-    }
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int is_scattered = (dmlops_plan_element_count(planning, &window.sizes) > 1) || (found->left.depth != 1);
-    return !dmlops_plan_is_direct(planning, &window, &left) || (is_scattered && (products >= 67108864));
-}
-
-/* Words from one product to the next of a left factor in order: its rows, side by side. */
-DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
-}
-
 /* The same with another left factor. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Side* left) {
@@ -27803,81 +27284,6 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planni
     made_1.left = *left;
     made_1.right = found->right;
     return made_1;
-}
-
-/* Whether both factors are put in order first where no window is: where one of them has no whole vectors, and each
-   element is read often. */
-DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
-        found->depth), found->count);
-    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
-            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
-        is_own = is_own && ((size <= 1) || !is_shared);
-    }
-    return is_own && has_gaps && (products >= 134217728);
-}
-
-/* The same with both factors in order, of which `at_once` elements take 16 bytes. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t at_once) {
-    dmlops_plan_Side left = dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once);
-    dmlops_plan_Side right = dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns,
-        at_once);
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = found->sizes;
-    made_1.row_axis = found->row_axis;
-    made_1.column_axis = found->column_axis;
-    made_1.rows = found->rows;
-    made_1.columns = found->columns;
-    made_1.run = found->run;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = left;
-    made_1.right = right;
-    return made_1;
-}
-
-/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
-   one after the other. */
-DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, at_once),
-        at_once);
-    int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        int64_t stride = matrix;
-        for (int64_t later = 0; later < found->sizes.count; ++later) {
-            const int64_t size = found->sizes.items[later];
-            stride = ((later > d) && (size > 1)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        if (d == axis) {
-            stride = side->is_along ? pitch : 1;
-        }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
-    }
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = side->is_along ? 1 : pitch;
-    made_1.matrix = matrix;
-    made_1.is_along = side->is_along;
-    made_1.vector = at_once;
-    return made_1;
-}
-
-/* The words of both factors in order. */
-DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    at_once) {
-    return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
-        made->right.matrix), made->count), 4), at_once);
 }
 
 /* Whether places of the window are outside of the tensor. */
@@ -27955,6 +27361,27 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
             dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
     }
     return first;
+}
+
+/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
+    count) {
+    int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, rows, 32),
+        dmlops_plan_ceil_div(planning, columns, 32)), count);
+    return (rows > 32) && (depth <= 256) && (tiles < 128);
+}
+
+/* Neighbours along a row that a thread stores at once. */
+DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output) {
+    int64_t vector = dmlops_gcd(4, found->run);
+    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
+        const int64_t stride = output->strides.items[axis];
+        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return (vector == 4) ? 4 : 1;
 }
 
 /* The constants of a window on the right factor, where that is; none where there is no window. */
@@ -28041,275 +27468,6 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* plan
     return words;
 }
 
-/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
-    count) {
-    int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, rows, 32),
-        dmlops_plan_ceil_div(planning, columns, 32)), count);
-    return (rows > 32) && (depth <= 256) && (tiles < 128);
-}
-
-/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles. */
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased) {
-    if (found->rows <= 32) {
-        dmlops_plan_Tile made_1;
-        made_1.rows = 16;
-        made_1.columns = 128;
-        made_1.threadRows = 4;
-        made_1.threadColumns = 4;
-        return made_1;
-    }
-    if (found->column_axis == -1) {
-        int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
-            dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
-        int is_tail = (tiles > 396) && (tiles < 528);
-        int is_few = (tiles <= (is_phased ? 300 : 32)) || is_tail;
-        dmlops_plan_Tile made_2;
-        made_2.rows = is_few ? 32 : 64;
-        made_2.columns = 128;
-        made_2.threadRows = is_few ? 4 : 8;
-        made_2.threadColumns = 8;
-        return made_2;
-    }
-    if (dmlops_plan_is_small(planning, found->rows, found->columns, found->depth, found->count)) {
-        dmlops_plan_Tile made_3;
-        made_3.rows = 32;
-        made_3.columns = 32;
-        made_3.threadRows = 4;
-        made_3.threadColumns = 4;
-        return made_3;
-    }
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
-        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
-        dmlops_plan_Tile made_4;
-        made_4.rows = 128;
-        made_4.columns = 128;
-        made_4.threadRows = 8;
-        made_4.threadColumns = 8;
-        return made_4;
-    }
-    dmlops_plan_Tile made_5;
-    made_5.rows = 64;
-    made_5.columns = 64;
-    made_5.threadRows = 8;
-    made_5.threadColumns = 4;
-    return made_5;
-}
-
-/* How groups share the work. Sums are worked out in parts where there are few tiles. */
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased) {
-    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found, is_phased);
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t wanted = 1;
-    if (found->column_axis == -1) {
-        wanted = dmlops_divide(528, groups);
-    } else {
-        if ((dmlops_multiply(2, groups) < 512) && (tile.columns > 32)) {
-            wanted = dmlops_plan_ceil_div(planning, 512, groups);
-        }
-    }
-    int64_t least = (found->column_axis == -1) ? 128 : 256;
-    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
-    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), found->tile_depth), 1), found->tile_depth);
-    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    dmlops_plan_Split made_1;
-    made_1.down = down;
-    made_1.across = across;
-    made_1.parts = parts;
-    made_1.products = products;
-    dmlops_plan_Share made_2;
-    made_2.tile = tile;
-    made_2.split = made_1;
-    return made_2;
-}
-
-/* Neighbours along a row that a thread stores at once. */
-DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output) {
-    int64_t vector = dmlops_gcd(4, found->run);
-    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
-        const int64_t stride = output->strides.items[axis];
-        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return (vector == 4) ? 4 : 1;
-}
-
-/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts.
-   The passes of the definition where those are as good. */
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    int is_windowed = told->factors.applies && (window.sizes.count > 0);
-    int is_few = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && (found->rows < 4);
-    if (is_few && (!dmlops_plan_is_divided(planning, &window) || dmlops_plan_in_blocks(planning, told, shader))) {
-        dmlops_plan_sliding(planning, told, shader);
-        return;
-    }
-    if (dmlops_plan_is_of_bytes(planning, told, shader) || !found->is_worth) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    dmlops_plan_Share share = dmlops_plan_share_of(planning, found, dmlops_plan_is_divided(planning, &window));
-    dmlops_plan_Split split = share.split;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
-    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
-        split.parts), 4), 4) : 0;
-    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int is_copied = (found->column_axis != -1) && (left.bits == 32) && (right.bits == 32);
-    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
-        found->right.vector) <= 2);
-    dmlops_plan_Matrices factors = *found;
-    if (is_copied) {
-        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 4);
-        factors = made_1;
-    }
-    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
-    if (is_ordered) {
-        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
-            dmlops_plan_row_pitch(planning, found)), found->count);
-    }
-    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
-    dmlops_plan_define_matrices(planning, told, shader, found);
-    dmlops_plan_define_shares(planning, found, &share);
-    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
-        ordered_words)), 16), 0);
-    dmlops_out_write(planning, &made_4);
-    dmlops_out_share(planning);
-    int64_t number = shader->contracted.number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
-        shader->contracted.left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    if (is_ordered || is_copied) {
-        int64_t items = dmlops_divide(ordered_words, 4);
-        dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
-            dmlops_add(number, 3), items);
-    }
-    if (is_ordered) {
-        int64_t pitch = dmlops_plan_row_pitch(planning, found);
-        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
-        dmlops_plan_Side made_5;
-        made_5.steps = steps;
-        made_5.depth = pitch;
-        made_5.matrix = dmlops_plan_times(planning, found->depth, pitch);
-        made_5.is_along = 0;
-        made_5.vector = 4;
-        dmlops_plan_Matrices made_6 = dmlops_plan_with_left(planning, found, &made_5);
-        factors = made_6;
-        first = part_words;
-    }
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
-    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known, number, threads);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known,
-            dmlops_add(number, 1), whole);
-    }
-}
-
-/* The macros that say how the output counts as matrices. */
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
-    if (found->column_axis != -1) {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
-        return;
-    }
-    dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-    dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found->tile_depth) ==
-        0));
-    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
-    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-    dmlops_out_define(planning, "", "TAPS_AT_ONCE", 1);
-}
-
-/* The macros of tiles. */
-DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Share* share) {
-    dmlops_plan_Tile tile = share->tile;
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_DEPTH", found->tile_depth);
-    dmlops_out_define(planning, "", "TILES_WALKED", 8);
-    dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
-    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share->split.parts > 1));
-}
-
-/* Threads in a group that works out a tile. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
-    (void)planning;
-    return dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->threadRows,
-        tile->threadColumns));
-}
-
-/* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
-DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
-    threads) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Split split = share->split;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int is_tiled_pass = number == contracted.number;
-    int is_windowed = found->column_axis == -1;
-    int is_first = number == dmlops_add(contracted.number, 3);
-    int is_ordered = found->left.matrix > 0;
-    if (is_windowed) {
-        is_ordered = !found->left.is_along;
-    }
-    int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
-    int stores_all = is_tiled_pass && (split.parts == 1);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", is_first ? 1 : found->right.vector);
-    if (is_tiled_pass || (is_first && !is_windowed)) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_first));
-    }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
-        : 1);
-    if (number == dmlops_add(contracted.number, 1)) {
-        dmlops_out_define(planning, "", "PART_VECTOR", 1);
-    }
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
-        window, known, &groups);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
-}
-
 /* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
@@ -28378,6 +27536,100 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_pla
     made_5.scalars = known->scalars;
     made_5.tap = *tap;
     return made_5;
+}
+
+/* Whether the left factor is put in order first: where it must be, or where there are enough products. */
+DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
+    if (found->column_axis != -1) {
+        return 0;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int is_scattered = (dmlops_plan_element_count(planning, &window.sizes) > 1) || (found->left.depth != 1);
+    return !dmlops_plan_is_direct(planning, &window, &left) || (is_scattered && (products >= 67108864));
+}
+
+/* Words from one product to the next of a left factor in order: its rows, side by side. */
+DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
+}
+
+/* Whether both factors are put in order first where no window is: where one of them has no whole vectors, and each
+   element is read often. */
+DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
+        found->depth), found->count);
+    int is_own = (dmlops_min(found->rows, found->columns) >= 256) && (elements < dmlops_divide(INT64_C(2147483648), 4));
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        int is_shared = (found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
+            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0);
+        is_own = is_own && ((size <= 1) || !is_shared);
+    }
+    return is_own && has_gaps && (products >= 134217728);
+}
+
+/* The same with both factors in order, of which `at_once` elements take 16 bytes. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t at_once) {
+    dmlops_plan_Side left = dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once);
+    dmlops_plan_Side right = dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns,
+        at_once);
+    dmlops_plan_Matrices made_1;
+    made_1.is_worth = found->is_worth;
+    made_1.sizes = found->sizes;
+    made_1.row_axis = found->row_axis;
+    made_1.column_axis = found->column_axis;
+    made_1.rows = found->rows;
+    made_1.columns = found->columns;
+    made_1.run = found->run;
+    made_1.depth = found->depth;
+    made_1.tile_depth = found->tile_depth;
+    made_1.count = found->count;
+    made_1.left = left;
+    made_1.right = right;
+    return made_1;
+}
+
+/* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
+   one after the other. */
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, at_once),
+        at_once);
+    int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        int64_t stride = matrix;
+        for (int64_t later = 0; later < found->sizes.count; ++later) {
+            const int64_t size = found->sizes.items[later];
+            stride = ((later > d) && (size > 1)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        if (d == axis) {
+            stride = side->is_along ? pitch : 1;
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, stride);
+    }
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = side->is_along ? 1 : pitch;
+    made_1.matrix = matrix;
+    made_1.is_along = side->is_along;
+    made_1.vector = at_once;
+    return made_1;
+}
+
+/* The words of both factors in order. */
+DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
+    at_once) {
+    return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
+        made->right.matrix), made->count), 4), at_once);
 }
 
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
@@ -29313,6 +28565,754 @@ DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const d
         &groups);
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
+}
+
+/* The window: the definition's own, or that of a contraction. */
+DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Factors factors = told->factors;
+    if (factors.window.sizes.count == 0) {
+        return told->sliding;
+    }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &factors.window);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < tensor.sizes.count; ++d) {
+        const int64_t size = tensor.sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+        }
+    }
+    dmlops_plan_Frame frame;
+    frame.first = window.right_first;
+    frame.steps = window.right_steps;
+    frame.taps = window.right_taps;
+    frame.limits = limits;
+    dmlops_plan_Sliding made_1;
+    made_1.places = factors.right;
+    made_1.sizes = window.sizes;
+    made_1.axes = window.axes;
+    made_1.window = frame;
+    made_1.counted = told->sliding.counted;
+    return made_1;
+}
+
+/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end) {
+    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
+    if (d < 0) {
+        dmlops_plan_Line made_1;
+        made_1.places = 1;
+        made_1.first = 0;
+        made_1.step = 1;
+        made_1.tap = 1;
+        made_1.limit = 1;
+        made_1.elements = 1;
+        made_1.divisor = 1;
+        return made_1;
+    }
+    dmlops_plan_Frame frame = sliding->window;
+    dmlops_plan_int_8 divisors = told->factors.window.right_divisors;
+    int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
+    dmlops_plan_Line made_2;
+    made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
+    made_2.first = first;
+    made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
+    made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
+    made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
+    made_2.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+        sliding->axes.count)], output->sizes.count)];
+    made_2.divisor = (divisors.count > 0) ? divisors.items[dmlops_item(planning, d, divisors.count)] : 1;
+    return made_2;
+}
+
+/* Whether the shader has such a way for the description. */
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
+    for (int64_t d = 0; d < sliding.axes.count; ++d) {
+        const int64_t axis = sliding.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
+    }
+    dmlops_plan_Frame counted = sliding.counted;
+    for (int64_t each_1 = 0; each_1 < counted.first.count; ++each_1) {
+        const int64_t first = counted.first.items[each_1];
+        const int64_t tap = counted.taps.items[dmlops_item(planning, each_1, counted.taps.count)];
+        is_straight = is_straight && (tap > first);
+    }
+    return is_straight;
+}
+
+/* Whether threads work out blocks. */
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
+    dmlops_plan_Line down = made_1;
+    dmlops_plan_Line across = made_2;
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across,
+        dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down, &across)));
+    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+}
+
+/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
+    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
+        dmlops_multiply(down->places, across->places)), channels);
+}
+
+/* What the first place of the window for element 0 leaves over. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_modulo(line->first, line->divisor);
+}
+
+/* How far elements are apart that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
+}
+
+/* How far the windows of so many neighbours reach together. */
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
+        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
+        line->divisor), 1);
+}
+
+/* Whether a thread can hold what a block of that size needs. */
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
+    int is_small = (dmlops_multiply(down->places, across->places) <= 81) && (dmlops_min(down->step, across->step) > 0);
+    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
+    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
+        columns)) <= 40);
+}
+
+/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
+DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares) {
+    int64_t least_rows = dmlops_plan_alike(planning, down);
+    int64_t least_columns = dmlops_plan_alike(planning, across);
+    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
+    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
+        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
+    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
+        least_columns);
+    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
+        least_columns);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
+        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)))) {
+        rows = dmlops_divide(rows, 2);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
+        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
+        columns = dmlops_divide(columns, 2);
+    }
+    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)) {
+        dmlops_plan_Block made_1;
+        made_1.rows = 0;
+        made_1.columns = 1;
+        made_1.vector = 1;
+        made_1.stored = 1;
+        made_1.lead = 0;
+        return made_1;
+    }
+    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
+        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
+    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
+    dmlops_plan_Block made_2;
+    made_2.rows = rows;
+    made_2.columns = columns;
+    made_2.vector = vector;
+    made_2.stored = stored;
+    made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
+        across->divisor), vector);
+    return made_2;
+}
+
+/* How many threads may share the layers of a block: those of a sum. */
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers) {
+    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
+}
+
+/* How many threads share a block: more where there are few blocks. */
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
+    int64_t shares = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
+        131072))) {
+        shares = dmlops_multiply(2, shares);
+    }
+    return shares;
+}
+
+/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
+    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
+        >= 16)) ? 4 : 1;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return vector;
+}
+
+/* How many threads share a window, so that they read neighbours: more where there are few windows. */
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
+        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
+        lanes = dmlops_multiply(2, lanes);
+    }
+    return lanes;
+}
+
+/* How weights are read, in the order of the shader's constants; nothing where there are none. */
+DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    if (shader->sliding.weights == -1) {
+        dmlops_plan_int_16 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_64 made_2;
+        made_2.count = 0;
+        dmlops_plan_Weights made_3;
+        made_3.steps = made_1;
+        made_3.words = made_2;
+        return made_3;
+    }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &told->factors.window);
+    dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        told->tensors.count)];
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    int64_t first = 0;
+    for (int64_t d = 0; d < window.left_first.count; ++d) {
+        const int64_t place = window.left_first.items[d];
+        int64_t stride = weights.strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights.strides.count,
+            window.sizes.count), d), weights.strides.count)];
+        first = dmlops_add(first, dmlops_multiply(place, stride));
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
+            window.left_taps.count)], place), stride), INT64_C(4294967296)));
+    }
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
+    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
+        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output.sizes.count)],
+        groups);
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
+    dmlops_plan_int_64_insert(planning, &words, words.count, tensor.strides.items[dmlops_item(planning, 1,
+        tensor.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, counts_rows,
+        weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning,
+        dmlops_subtract(1, counts_rows), weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count,
+        dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
+        weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
+    dmlops_plan_int_16 constants;
+    constants.count = 0;
+    dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
+    dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &window.right_divisors);
+    dmlops_plan_int_16_extend(planning, &constants, made_5.count, made_5.items);
+    dmlops_plan_Weights made_6;
+    made_6.steps = constants;
+    made_6.words = words;
+    return made_6;
+}
+
+/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
+   along. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        int64_t step = 0;
+        for (int64_t number = 0; number < sliding->places.count; ++number) {
+            const int64_t place = sliding->places.items[number];
+            if ((place == d) && (size > 1)) {
+                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
+            }
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
+    }
+    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    return made_1;
+}
+
+/* The constants of a frame: first coordinates, steps, taps, limits. */
+DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
+        const int64_t step = frame->steps.items[each_1];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
+    }
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
+        const int64_t tap = frame->taps.items[each_2];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
+    }
+    dmlops_plan_int_32 words;
+    words.count = 0;
+    dmlops_plan_int_8_4 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
+    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
+        const dmlops_plan_int_8* entries = &lists.items[each_3];
+        dmlops_plan_int_8 made_4 = dmlops_plan_eight(planning, entries);
+        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
+    }
+    return words;
+}
+
+/* The constants of a window on a tensor: sizes, frame, strides. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
+    sliding, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sliding->sizes);
+    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
+    dmlops_plan_int_32 made_2 = dmlops_plan_frame_words(planning, &sliding->window);
+    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        }
+    }
+    dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &strides);
+    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
+    return words;
+}
+
+/* The macros of a shader that works in blocks. */
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    dmlops_out_define(planning, "", "BLOCK_ROWS", block->rows);
+    dmlops_out_define(planning, "", "BLOCK_COLUMNS", block->columns);
+    dmlops_out_define(planning, "", "WINDOW_HEIGHT", down->places);
+    dmlops_out_define(planning, "", "WINDOW_WIDTH", across->places);
+    dmlops_out_define(planning, "", "STEP_Y", down->step);
+    dmlops_out_define(planning, "", "STEP_X", across->step);
+    dmlops_out_define(planning, "", "TAP_Y", down->tap);
+    dmlops_out_define(planning, "", "TAP_X", across->tap);
+    dmlops_out_define(planning, "", "DIVISOR_Y", down->divisor);
+    dmlops_out_define(planning, "", "DIVISOR_X", across->divisor);
+    dmlops_out_define(planning, "", "REST_Y", dmlops_plan_rest(planning, down));
+    dmlops_out_define(planning, "", "REST_X", dmlops_plan_rest(planning, across));
+    dmlops_out_define(planning, "", "LEAD", block->lead);
+}
+
+/* One dispatch; the passes of the definition where windows do not fit. */
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
+    dmlops_plan_Line down = made_1;
+    dmlops_plan_Line across = made_2;
+    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
+    int64_t most = dmlops_plan_most_shares(planning, told, layers);
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across, most);
+    int is_all = 1;
+    for (int64_t other = 0; other < told->tensors.count; ++other) {
+        const dmlops_plan_Tensor* one = &told->tensors.items[other];
+        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
+    }
+    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
+        const dmlops_plan_Tensor* one = &told->tensors.items[each_3];
+        if (one->is_present) {
+            dmlops_plan_check_span(planning, one);
+        }
+    }
+    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
+    if (shader->contracted.number != -1) {
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_5);
+    }
+    dmlops_out_share(planning);
+    dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
+    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
+    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
+    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
+    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
+    int is_block = block.rows > 0;
+    int64_t in_group = is_block ? 128 : 256;
+    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
+    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
+    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
+        lanes);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "PASS", shader->sliding.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "OUTPUT_RANK", output.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
+    if (shader->sliding.weights != -1) {
+        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
+            dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
+        dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
+    }
+    dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
+    dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
+    if (is_block) {
+        dmlops_plan_define_block(planning, &block, &down, &across);
+        if (shader->sliding.weights != -1) {
+            dmlops_out_define(planning, "", "SHARES", shares);
+        }
+    } else {
+        dmlops_out_define(planning, "", "LANES", lanes);
+    }
+    dmlops_plan_int_32 counted;
+    counted.count = 0;
+    if (sliding.counted.first.count > 0) {
+        dmlops_plan_int_32 made_6 = dmlops_plan_frame_words(planning, &sliding.counted);
+        counted = made_6;
+    }
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
+        const int64_t size = output.sizes.items[each_8];
+        dmlops_plan_int_16 made_9;
+        made_9.count = 0;
+        dmlops_plan_Loop made_10;
+        made_10.size = size;
+        made_10.strides = made_9;
+        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    }
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
+    dmlops_plan_int_8 made_12 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
+    dmlops_plan_int_64 made_13 = dmlops_plan_window_constants(planning, &sliding, &tensor);
+    dmlops_plan_Loop_16 made_14;
+    made_14.count = 0;
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = blocks_down;
+    made_16.strides = made_15;
+    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_16);
+    dmlops_plan_int_16 made_17;
+    made_17.count = 0;
+    dmlops_plan_Loop made_18;
+    made_18.size = blocks_across;
+    made_18.strides = made_17;
+    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_18);
+    dmlops_plan_Dimension_10 made_19 = dmlops_plan_dimensions(planning, &made_14);
+    dmlops_plan_SlidingParams params;
+    params.sizes = made_11;
+    params.planeSteps = made_12;
+    params.window = made_13;
+    params.counted = counted;
+    params.weightsSteps = weights.steps;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.count = whole;
+    params.layers = layers;
+    params.planes = planes;
+    params.blocks = made_19;
+    params.groupColumns = groups.columns;
+    params.weights = weights.words;
+    params.scalars = known.scalars;
+    dmlops_put_SlidingParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles. */
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased) {
+    if (found->rows <= 32) {
+        dmlops_plan_Tile made_1;
+        made_1.rows = 16;
+        made_1.columns = 128;
+        made_1.threadRows = 4;
+        made_1.threadColumns = 4;
+        return made_1;
+    }
+    if (found->column_axis == -1) {
+        int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
+            dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
+        int is_tail = (tiles > 396) && (tiles < 528);
+        int is_few = (tiles <= (is_phased ? 300 : 32)) || is_tail;
+        dmlops_plan_Tile made_2;
+        made_2.rows = is_few ? 32 : 64;
+        made_2.columns = 128;
+        made_2.threadRows = is_few ? 4 : 8;
+        made_2.threadColumns = 8;
+        return made_2;
+    }
+    if (dmlops_plan_is_small(planning, found->rows, found->columns, found->depth, found->count)) {
+        dmlops_plan_Tile made_3;
+        made_3.rows = 32;
+        made_3.columns = 32;
+        made_3.threadRows = 4;
+        made_3.threadColumns = 4;
+        return made_3;
+    }
+    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
+        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+        dmlops_plan_Tile made_4;
+        made_4.rows = 128;
+        made_4.columns = 128;
+        made_4.threadRows = 8;
+        made_4.threadColumns = 8;
+        return made_4;
+    }
+    dmlops_plan_Tile made_5;
+    made_5.rows = 64;
+    made_5.columns = 64;
+    made_5.threadRows = 8;
+    made_5.threadColumns = 4;
+    return made_5;
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased) {
+    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found, is_phased);
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int64_t wanted = 1;
+    if (found->column_axis == -1) {
+        wanted = dmlops_divide(528, groups);
+    } else {
+        if ((dmlops_multiply(2, groups) < 512) && (tile.columns > 32)) {
+            wanted = dmlops_plan_ceil_div(planning, 512, groups);
+        }
+    }
+    int64_t least = (found->column_axis == -1) ? 128 : 256;
+    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), found->tile_depth), 1), found->tile_depth);
+    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    dmlops_plan_Split made_1;
+    made_1.down = down;
+    made_1.across = across;
+    made_1.parts = parts;
+    made_1.products = products;
+    dmlops_plan_Share made_2;
+    made_2.tile = tile;
+    made_2.split = made_1;
+    return made_2;
+}
+
+/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts.
+   The passes of the definition where those are as good. */
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    int is_windowed = told->factors.applies && (window.sizes.count > 0);
+    int is_few = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && (found->rows < 4);
+    if (is_few && (!dmlops_plan_is_divided(planning, &window) || dmlops_plan_in_blocks(planning, told, shader))) {
+        dmlops_plan_sliding(planning, told, shader);
+        return;
+    }
+    if (dmlops_plan_is_of_bytes(planning, told, shader) || !found->is_worth) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_plan_Share share = dmlops_plan_share_of(planning, found, dmlops_plan_is_divided(planning, &window));
+    dmlops_plan_Split split = share.split;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
+        split.parts), 4), 4) : 0;
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int is_copied = (found->column_axis != -1) && (left.bits == 32) && (right.bits == 32);
+    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
+        found->right.vector) <= 2);
+    dmlops_plan_Matrices factors = *found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 4);
+        factors = made_1;
+    }
+    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
+    if (is_ordered) {
+        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
+            dmlops_plan_row_pitch(planning, found)), found->count);
+    }
+    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
+    dmlops_plan_define_matrices(planning, told, shader, found);
+    dmlops_plan_define_shares(planning, found, &share);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
+        ordered_words)), 16), 0);
+    dmlops_out_write(planning, &made_4);
+    dmlops_out_share(planning);
+    int64_t number = shader->contracted.number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
+        shader->contracted.left, told->tensors.count)]) : 0;
+    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
+    if (is_ordered || is_copied) {
+        int64_t items = dmlops_divide(ordered_words, 4);
+        dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
+            dmlops_add(number, 3), items);
+    }
+    if (is_ordered) {
+        int64_t pitch = dmlops_plan_row_pitch(planning, found);
+        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
+        dmlops_plan_Side made_5;
+        made_5.steps = steps;
+        made_5.depth = pitch;
+        made_5.matrix = dmlops_plan_times(planning, found->depth, pitch);
+        made_5.is_along = 0;
+        made_5.vector = 4;
+        dmlops_plan_Matrices made_6 = dmlops_plan_with_left(planning, found, &made_5);
+        factors = made_6;
+        first = part_words;
+    }
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found->count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
+    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known, number, threads);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known,
+            dmlops_add(number, 1), whole);
+    }
+}
+
+/* The macros that say how the output counts as matrices. */
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (found->column_axis != -1) {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+        return;
+    }
+    dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+    dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found->tile_depth) ==
+        0));
+    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
+    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+    dmlops_out_define(planning, "", "TAPS_AT_ONCE", 1);
+}
+
+/* The macros of tiles. */
+DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Share* share) {
+    dmlops_plan_Tile tile = share->tile;
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
+    dmlops_out_define(planning, "", "TILE_DEPTH", found->tile_depth);
+    dmlops_out_define(planning, "", "TILES_WALKED", 8);
+    dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
+    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share->split.parts > 1));
+}
+
+/* Threads in a group that works out a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
+    (void)planning;
+    return dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->threadRows,
+        tile->threadColumns));
+}
+
+/* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
+DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
+    threads) {
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Split split = share->split;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    int is_tiled_pass = number == contracted.number;
+    int is_windowed = found->column_axis == -1;
+    int is_first = number == dmlops_add(contracted.number, 3);
+    int is_ordered = found->left.matrix > 0;
+    if (is_windowed) {
+        is_ordered = !found->left.is_along;
+    }
+    int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
+    int stores_all = is_tiled_pass && (split.parts == 1);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", is_first ? 1 : found->right.vector);
+    if (is_tiled_pass || (is_first && !is_windowed)) {
+        dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_first));
+    }
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
+        : 1);
+    if (number == dmlops_add(contracted.number, 1)) {
+        dmlops_out_define(planning, "", "PART_VECTOR", 1);
+    }
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
+        window, known, &groups);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
 }
 
 /* A dispatch. */

@@ -13,23 +13,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .contraction import (
+from .contraction_params import (
     ContractionParams,
-    Matrices,
-    Side,
     Split,
-    axis_steps,
     contraction_params,
-    first_of,
-    is_of_bytes,
-    side_vector,
-    stored_at_once,
     strided_words,
     tapped_params,
     window_words,
 )
 from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, space_of, tell_known
 from .loops import Words, ceil_div, check_span, element_count, grid, times
+from .matrices import Matrices, Side, axis_steps, first_of, is_of_bytes, side_vector, stored_at_once
 from .matrix_units import WAVE
 from .planning import Planning
 from .reasons import Reason

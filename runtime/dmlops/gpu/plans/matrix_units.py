@@ -11,26 +11,21 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
-from .contraction import (
-    ORDERING,
+from .contraction_params import Split, contraction_params, window_words
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, Window, space_of, tell_known
+from .loops import ceil_div, check_span, element_count, grid, times
+from .matrices import (
     Matrices,
     Side,
-    Split,
     axis_steps,
-    contraction_params,
-    copied,
-    copied_words,
     first_of,
     is_bordered,
     merged_last,
-    pays_to_copy,
     side_vector,
     stored_at_once,
-    window_words,
     with_left,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, Window, space_of, tell_known
-from .loops import ceil_div, check_span, element_count, grid, times
+from .ordering import ORDERING, copied, copied_words, pays_to_copy
 from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason

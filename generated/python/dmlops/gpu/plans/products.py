@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from .bytes import plan_bytes, suits_bytes
-from .contraction import matrices_of, plan_contraction
+from .contraction import plan_contraction
 from .definition import Definition, DefinitionShader
+from .matrices import matrices_of
 from .matrix_units import plan_matrix_units, suits_units
 from .planning import Planning
 from .thin import is_thin, plan_thin, thin_of

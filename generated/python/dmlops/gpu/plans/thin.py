@@ -13,9 +13,10 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .contraction import Matrices, Split, contraction_params, side_vector, window_words
+from .contraction_params import Split, contraction_params, window_words
 from .definition import MAX_COUNT, Definition, DefinitionShader, space_of, tell_known
 from .loops import ceil_div, check_span, grid, power_below, times
+from .matrices import Matrices, side_vector
 from .matrix_units import dispatch_single
 from .planning import Planning
 from .reasons import Reason
