@@ -24576,8 +24576,6 @@ DMLOPS_CALLED int dmlops_plan_is_direct(dmlops_planning* planning, const dmlops_
     dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* left);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -25243,20 +25241,16 @@ DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_of(dmlops_planning* planni
         dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
         return made_1;
     }
-    dmlops_plan_Sources made_2;
-    made_2.query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
+    dmlops_plan_Sources made_2 = dmlops_plan_no_sources(planning);
+    dmlops_plan_Sources made_3 = made_2;
+    made_3.query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
         &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], vector);
-    made_2.key = dmlops_plan_source_of(planning, attention, &views->key, tensors,
+    made_3.key = dmlops_plan_source_of(planning, attention, &views->key, tensors,
         &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)], vector);
-    made_2.value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
+    made_3.value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
         &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)], vector);
-    made_2.output = dmlops_plan_written_of(planning, attention, &views->output, tensors, &sizes, 4);
-    made_2.key_before = -1;
-    made_2.value_before = -1;
-    made_2.begin = 0;
-    made_2.key_stored = -1;
-    made_2.value_stored = -1;
-    return made_2;
+    made_3.output = dmlops_plan_written_of(planning, attention, &views->output, tensors, &sizes, 4);
+    return made_3;
 }
 
 /* The tensor of a view of an output, where it has a place for nothing else; NONE elsewhere. */
@@ -25289,17 +25283,12 @@ DMLOPS_CALLED dmlops_plan_AttentionViews dmlops_plan_settled(dmlops_planning* pl
         kept_sizes->count)].count)];
     int64_t before = dmlops_min(dmlops_plan_rows_before(planning, &views->key_before, tensors),
         dmlops_plan_rows_before(planning, &views->value_before, tensors));
-    int is_all = (rows > 0) && (before >= rows);
-    dmlops_plan_AttentionViews made_1;
-    made_1.query = views->query;
-    made_1.key = *(is_all ? &views->key_before : &views->key);
-    made_1.value = *(is_all ? &views->value_before : &views->value);
-    made_1.output = views->output;
-    made_1.key_before = views->key_before;
-    made_1.value_before = views->value_before;
-    made_1.key_stored = views->key_stored;
-    made_1.value_stored = views->value_stored;
-    made_1.shared = views->shared;
+    if ((rows == 0) || (before < rows)) {
+        return *views;
+    }
+    dmlops_plan_AttentionViews made_1 = *views;
+    made_1.key = views->key_before;
+    made_1.value = views->value_before;
     return made_1;
 }
 
@@ -25332,14 +25321,8 @@ DMLOPS_CALLED dmlops_plan_View dmlops_plan_from_row(dmlops_planning* planning, c
         const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
         dmlops_plan_int_8_insert(planning, &first, first.count, dmlops_add(place, dmlops_multiply(begin, step)));
     }
-    dmlops_plan_View made_2;
-    made_2.tensor = view->tensor;
+    dmlops_plan_View made_2 = *view;
     made_2.first = first;
-    made_2.batch = view->batch;
-    made_2.head = view->head;
-    made_2.row = view->row;
-    made_2.element = view->element;
-    made_2.limits = view->limits;
     return made_2;
 }
 
@@ -25361,49 +25344,33 @@ DMLOPS_CALLED dmlops_plan_Sources dmlops_plan_sources_split(dmlops_planning* pla
         key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, &keys, vector);
         value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, &values, vector);
     }
+    dmlops_plan_Sources stored = *plain;
+    stored.key_stored = key_stored;
+    stored.value_stored = value_stored;
     int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
-    int64_t key = plain->key;
-    int64_t value = plain->value;
-    int64_t key_before = -1;
-    int64_t value_before = -1;
-    if (is_split && (0 < begin && begin < keys.items[dmlops_item(planning, 2, keys.count)]) && (begin ==
+    if (!is_split || !(0 < begin && begin < keys.items[dmlops_item(planning, 2, keys.count)]) || (begin !=
         dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
-        dmlops_plan_int_8 made_1 = dmlops_plan_with_rows(planning, &keys, begin);
-        key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
-        dmlops_plan_int_8 made_2 = dmlops_plan_with_rows(planning, &values, begin);
-        value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
+        return stored;
     }
+    dmlops_plan_int_8 made_1 = dmlops_plan_with_rows(planning, &keys, begin);
+    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_1, vector);
+    dmlops_plan_int_8 made_2 = dmlops_plan_with_rows(planning, &values, begin);
+    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_2, vector);
     if ((key_before == -1) || (value_before == -1)) {
-        dmlops_plan_Sources made_3;
-        made_3.query = plain->query;
-        made_3.key = key;
-        made_3.value = value;
-        made_3.output = plain->output;
-        made_3.key_before = -1;
-        made_3.value_before = -1;
-        made_3.begin = 0;
-        made_3.key_stored = key_stored;
-        made_3.value_stored = value_stored;
-        return made_3;
+        return stored;
     }
     int64_t rest = dmlops_subtract(keys.items[dmlops_item(planning, 2, keys.count)], begin);
-    dmlops_plan_View made_4 = dmlops_plan_from_row(planning, &views->key, begin);
-    dmlops_plan_int_8 made_5 = dmlops_plan_with_rows(planning, &keys, rest);
-    key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
-    dmlops_plan_View made_6 = dmlops_plan_from_row(planning, &views->value, begin);
-    dmlops_plan_int_8 made_7 = dmlops_plan_with_rows(planning, &values, rest);
-    value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
-    dmlops_plan_Sources made_8;
-    made_8.query = plain->query;
-    made_8.key = key;
-    made_8.value = value;
-    made_8.output = plain->output;
-    made_8.key_before = key_before;
-    made_8.value_before = value_before;
-    made_8.begin = begin;
-    made_8.key_stored = key_stored;
-    made_8.value_stored = value_stored;
-    return made_8;
+    dmlops_plan_View made_3 = dmlops_plan_from_row(planning, &views->key, begin);
+    dmlops_plan_int_8 made_4 = dmlops_plan_with_rows(planning, &keys, rest);
+    dmlops_plan_View made_5 = dmlops_plan_from_row(planning, &views->value, begin);
+    dmlops_plan_int_8 made_6 = dmlops_plan_with_rows(planning, &values, rest);
+    dmlops_plan_Sources made_7 = stored;
+    made_7.key = dmlops_plan_source_of(planning, attention, &made_3, tensors, &made_4, vector);
+    made_7.value = dmlops_plan_source_of(planning, attention, &made_5, tensors, &made_6, vector);
+    made_7.key_before = key_before;
+    made_7.value_before = value_before;
+    made_7.begin = begin;
+    return made_7;
 }
 
 /* Where rows are, in four words: the place of the first entry in a buffer, and how far apart batches, heads and rows
@@ -26929,16 +26896,12 @@ DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, 
         dmlops_plan_int_8_insert(planning, &left_taps, left_taps.count,
             dmlops_add(left_first.items[dmlops_item(planning, d, left_first.count)], dmlops_multiply(way, left_tap)));
     }
-    dmlops_plan_Window made_1;
-    made_1.sizes = window->sizes;
-    made_1.groups = window->groups;
-    made_1.axes = window->axes;
+    dmlops_plan_Window made_1 = *window;
     made_1.left_first = left_first;
     made_1.left_taps = left_taps;
     made_1.right_first = first;
     made_1.right_steps = steps;
     made_1.right_taps = taps;
-    made_1.right_divisors = window->right_divisors;
     return made_1;
 }
 
@@ -26998,11 +26961,7 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, co
     side.matrix = 0;
     side.is_along = is_along;
     side.vector = 1;
-    dmlops_plan_Side made_2;
-    made_2.steps = side.steps;
-    made_2.depth = step;
-    made_2.matrix = 0;
-    made_2.is_along = is_along;
+    dmlops_plan_Side made_2 = side;
     made_2.vector = dmlops_plan_side_vector(planning, &side, axis, sizes->items[dmlops_item(planning, axis,
         sizes->count)], depth, 4);
     return made_2;
@@ -27264,26 +27223,6 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     made_10.left = made_7;
     made_10.right = made_9;
     return made_10;
-}
-
-/* The same with another left factor. */
-DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_with_left(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Side* left) {
-    (void)planning;
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = found->sizes;
-    made_1.row_axis = found->row_axis;
-    made_1.column_axis = found->column_axis;
-    made_1.rows = found->rows;
-    made_1.columns = found->columns;
-    made_1.run = found->run;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = *left;
-    made_1.right = found->right;
-    return made_1;
 }
 
 /* Whether places of the window are outside of the tensor. */
@@ -27577,23 +27516,14 @@ DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlo
 /* The same with both factors in order, of which `at_once` elements take 16 bytes. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     int64_t at_once) {
-    dmlops_plan_Side left = dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, at_once);
-    dmlops_plan_Side right = dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns,
+    dmlops_plan_Side made_1 = dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows,
         at_once);
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = found->sizes;
-    made_1.row_axis = found->row_axis;
-    made_1.column_axis = found->column_axis;
-    made_1.rows = found->rows;
-    made_1.columns = found->columns;
-    made_1.run = found->run;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = left;
-    made_1.right = right;
-    return made_1;
+    dmlops_plan_Side made_2 = dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns,
+        at_once);
+    dmlops_plan_Matrices made_3 = *found;
+    made_3.left = made_1;
+    made_3.right = made_2;
+    return made_3;
 }
 
 /* How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors, and matrices,
@@ -27772,20 +27702,11 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_in_rows(dmlops_planning* planning
         const int64_t size = found->sizes.items[d];
         dmlops_plan_int_8_insert(planning, &sizes, sizes.count, (d == axis) ? pitch : size);
     }
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
+    dmlops_plan_Matrices made_1 = *found;
     made_1.sizes = sizes;
-    made_1.row_axis = found->row_axis;
-    made_1.column_axis = found->column_axis;
-    made_1.rows = found->rows;
     made_1.columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
         found->sizes.count)]), pitch);
     made_1.run = 1;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
-    made_1.left = found->left;
-    made_1.right = found->right;
     return made_1;
 }
 
@@ -28146,7 +28067,8 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning
     made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
     made_1.is_along = 1;
     made_1.vector = 1;
-    dmlops_plan_Matrices made_2 = dmlops_plan_with_left(planning, found, &made_1);
+    dmlops_plan_Matrices made_2 = *found;
+    made_2.left = made_1;
     return made_2;
 }
 
@@ -28352,18 +28274,9 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered_factors(dmlops_planning* 
     made_4.matrix = 0;
     made_4.is_along = 1;
     made_4.vector = order->vector;
-    dmlops_plan_Matrices made_5;
-    made_5.is_worth = found->is_worth;
-    made_5.sizes = found->sizes;
-    made_5.row_axis = found->row_axis;
-    made_5.column_axis = found->column_axis;
-    made_5.rows = found->rows;
-    made_5.columns = found->columns;
-    made_5.run = found->run;
+    dmlops_plan_Matrices made_5 = *found;
     made_5.depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
         order->padded);
-    made_5.tile_depth = found->tile_depth;
-    made_5.count = found->count;
     made_5.left = made_2;
     made_5.right = made_4;
     return made_5;
@@ -29223,7 +29136,8 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
         made_5.matrix = dmlops_plan_times(planning, found->depth, pitch);
         made_5.is_along = 0;
         made_5.vector = 4;
-        dmlops_plan_Matrices made_6 = dmlops_plan_with_left(planning, found, &made_5);
+        dmlops_plan_Matrices made_6 = *found;
+        made_6.left = made_5;
         factors = made_6;
         first = part_words;
     }
@@ -30421,17 +30335,12 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
 /* The same with rows and columns, and with them the factors, in each other's place. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     (void)planning;
-    dmlops_plan_Matrices made_1;
-    made_1.is_worth = found->is_worth;
-    made_1.sizes = found->sizes;
+    dmlops_plan_Matrices made_1 = *found;
     made_1.row_axis = found->column_axis;
     made_1.column_axis = found->row_axis;
     made_1.rows = found->columns;
     made_1.columns = found->rows;
     made_1.run = 1;
-    made_1.depth = found->depth;
-    made_1.tile_depth = found->tile_depth;
-    made_1.count = found->count;
     made_1.left = found->right;
     made_1.right = found->left;
     return made_1;

@@ -139,19 +139,12 @@ def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices,
     image = order.padded * (right.sizes[1] // told.factors.depth)
     for d, size in enumerate(right.sizes):
         image = times(image, size) if d > 1 else image
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns,
-        found.run,
-        times(element_count(told.factors.window.sizes), order.padded),
-        found.tile_depth,
-        found.count,
-        Side(axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16),
-        Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, order.vector),
+    return found._replace(
+        depth=times(element_count(told.factors.window.sizes), order.padded),
+        left=Side(
+            axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16
+        ),
+        right=Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, order.vector),
     )
 
 

@@ -29,7 +29,6 @@ from .matrices import (
     is_of_bytes,
     is_small,
     stored_at_once,
-    with_left,
 )
 from .ordering import ORDERING, copied, copied_words, is_put_in_order, pays_to_copy, row_pitch
 from .phases import is_divided
@@ -152,7 +151,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
     if is_ordered:
         pitch = row_pitch(found)
         steps = axis_steps(output, found.row_axis, 1)
-        factors = with_left(found, Side(steps, pitch, times(found.depth, pitch), False, 4))
+        factors = found._replace(left=Side(steps, pitch, times(found.depth, pitch), False, 4))
         first = part_words
     threads = split.down * split.across * found.count * split.parts * threads_of(share.tile)
     dispatch_contraction(out, told, shader, factors, first, share, places, known, number, threads)

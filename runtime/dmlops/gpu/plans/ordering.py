@@ -40,21 +40,9 @@ def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
 
 def copied(found: Matrices, at_once: int) -> Matrices:
     """The same with both factors in order, of which `at_once` elements take 16 bytes."""
-    left = line_side(found, found.left, found.row_axis, found.rows, at_once)
-    right = line_side(found, found.right, found.column_axis, found.columns, at_once)
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns,
-        found.run,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        left,
-        right,
+    return found._replace(
+        left=line_side(found, found.left, found.row_axis, found.rows, at_once),
+        right=line_side(found, found.right, found.column_axis, found.columns, at_once),
     )
 
 

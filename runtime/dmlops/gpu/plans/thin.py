@@ -57,19 +57,14 @@ class Lanes(NamedTuple):
 
 def turned(found: Matrices) -> Matrices:
     """The same with rows and columns, and with them the factors, in each other's place."""
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.column_axis,
-        found.row_axis,
-        found.columns,
-        found.rows,
-        1,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        found.right,
-        found.left,
+    return found._replace(
+        row_axis=found.column_axis,
+        column_axis=found.row_axis,
+        rows=found.columns,
+        columns=found.rows,
+        run=1,
+        left=found.right,
+        right=found.left,
     )
 
 

@@ -103,7 +103,7 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
     step = step_of(tensor, places, len(sizes))
     is_along = step == 1 or (steps[axis] != 1 and step < steps[axis])
     side = Side(padded(steps), step, 0, is_along, 1)
-    return Side(side.steps, step, 0, is_along, side_vector(side, axis, sizes[axis], depth, 4))
+    return side._replace(vector=side_vector(side, axis, sizes[axis], depth, 4))
 
 
 def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int:
@@ -269,24 +269,6 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
             False,
             neighbours(window, right, output),
         ),
-    )
-
-
-def with_left(found: Matrices, left: Side) -> Matrices:
-    """The same with another left factor."""
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns,
-        found.run,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        left,
-        found.right,
     )
 
 

@@ -25,7 +25,6 @@ from .matrices import (
     merged_last,
     side_vector,
     stored_at_once,
-    with_left,
 )
 from .ordering import ORDERING, copied, copied_words, pays_to_copy
 from .phases import is_divided, is_pointwise
@@ -149,20 +148,7 @@ def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
         return found
     axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
     sizes: Eight = [pitch if d == axis else size for d, size in enumerate(found.sizes)]
-    return Matrices(
-        found.is_worth,
-        sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns // found.sizes[axis] * pitch,
-        1,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        found.left,
-        found.right,
-    )
+    return found._replace(sizes=sizes, columns=found.columns // found.sizes[axis] * pitch, run=1)
 
 
 def row_tile_for(found: Matrices, channels: int) -> UnitTile:
@@ -338,7 +324,7 @@ def ordered(found: Matrices, output: Tensor) -> Matrices:
     """The same with a left factor in order: rows of whole vectors."""
     pitch = ceil_div(found.depth, 8) * 8
     steps = axis_steps(output, found.row_axis, pitch)
-    return with_left(found, Side(steps, 1, times(found.rows, pitch), True, 1))
+    return found._replace(left=Side(steps, 1, times(found.rows, pitch), True, 1))
 
 
 def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> None:
