@@ -146,7 +146,7 @@ def k(values: Few, count: int) -> int:
     kept.extend([9] * (0 - count))
     kept.extend(values[1:])
     kept.extend([5] * count)
-    return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values else 0
+    return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values and 4 not in values else 0
 
 
 def m(values: Few) -> int:

@@ -23370,7 +23370,6 @@ typedef struct dmlops_plan_Matrices {
     int64_t columns;
     int64_t run;
     int64_t depth;
-    int64_t tile_depth;
     int64_t count;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
@@ -23442,6 +23441,12 @@ DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dm
     return same;
 }
 
+typedef struct dmlops_plan_CommonConstants {
+    dmlops_plan_Split split;
+    dmlops_plan_int_96 window;
+    dmlops_plan_Known known;
+} dmlops_plan_CommonConstants;
+
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_8 sizes;
     dmlops_plan_int_8 leftSteps;
@@ -23465,6 +23470,14 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 scalars;
     dmlops_plan_int_64 tap;
 } dmlops_plan_ContractionParams;
+
+typedef struct dmlops_plan_Tile {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t thread_rows;
+    int64_t thread_columns;
+} dmlops_plan_Tile;
 
 typedef struct dmlops_plan_UnitTile {
     int64_t rows;
@@ -23501,59 +23514,6 @@ typedef struct dmlops_plan_InOrder {
     int64_t left_items;
     int64_t right_items;
 } dmlops_plan_InOrder;
-
-typedef struct dmlops_plan_Line {
-    int64_t places;
-    int64_t first;
-    int64_t step;
-    int64_t tap;
-    int64_t limit;
-    int64_t elements;
-    int64_t divisor;
-} dmlops_plan_Line;
-
-typedef struct dmlops_plan_Block {
-    int64_t rows;
-    int64_t columns;
-    int64_t vector;
-    int64_t stored;
-    int64_t lead;
-} dmlops_plan_Block;
-
-typedef struct dmlops_plan_Weights {
-    dmlops_plan_int_16 steps;
-    dmlops_plan_int_64 words;
-} dmlops_plan_Weights;
-
-typedef struct dmlops_plan_SlidingParams {
-    dmlops_plan_Dimension_10 sizes;
-    dmlops_plan_int_8 planeSteps;
-    dmlops_plan_int_64 window;
-    dmlops_plan_int_32 counted;
-    dmlops_plan_int_16 weightsSteps;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    int64_t count;
-    int64_t layers;
-    int64_t planes;
-    dmlops_plan_Dimension_10 blocks;
-    int64_t groupColumns;
-    dmlops_plan_int_64 weights;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SlidingParams;
-
-typedef struct dmlops_plan_Tile {
-    int64_t rows;
-    int64_t columns;
-    int64_t threadRows;
-    int64_t threadColumns;
-} dmlops_plan_Tile;
-
-typedef struct dmlops_plan_Share {
-    dmlops_plan_Tile tile;
-    dmlops_plan_Split split;
-} dmlops_plan_Share;
 
 typedef struct dmlops_plan_Switch_8 {
     int64_t count;
@@ -23749,6 +23709,47 @@ typedef struct dmlops_plan_PhiloxParams {
     int64_t outputStateStride;
     dmlops_plan_Dimension_10 dimensions;
 } dmlops_plan_PhiloxParams;
+
+typedef struct dmlops_plan_Line {
+    int64_t places;
+    int64_t first;
+    int64_t step;
+    int64_t tap;
+    int64_t limit;
+    int64_t elements;
+    int64_t divisor;
+} dmlops_plan_Line;
+
+typedef struct dmlops_plan_Block {
+    int64_t rows;
+    int64_t columns;
+    int64_t vector;
+    int64_t stored;
+    int64_t lead;
+} dmlops_plan_Block;
+
+typedef struct dmlops_plan_Weights {
+    dmlops_plan_int_16 steps;
+    dmlops_plan_int_64 words;
+} dmlops_plan_Weights;
+
+typedef struct dmlops_plan_SlidingParams {
+    dmlops_plan_Dimension_10 sizes;
+    dmlops_plan_int_8 planeSteps;
+    dmlops_plan_int_64 window;
+    dmlops_plan_int_32 counted;
+    dmlops_plan_int_16 weightsSteps;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    int64_t count;
+    int64_t layers;
+    int64_t planes;
+    dmlops_plan_Dimension_10 blocks;
+    int64_t groupColumns;
+    dmlops_plan_int_64 weights;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SlidingParams;
 
 typedef struct dmlops_plan_Thin {
     int is_turned;
@@ -24120,33 +24121,6 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_words(planning, record->tap.items, record->tap.count);
 }
 
-DMLOPS_CALLED void dmlops_put_SlidingParams(
-    dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
-    dmlops_put_words(planning, record->window.items, record->window.count);
-    dmlops_put_words(planning, record->counted.items, record->counted.count);
-    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->layers);
-    dmlops_put_word(planning, record->planes);
-    for (int64_t i = 0; i < record->blocks.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->blocks.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->weights.items, record->weights.count);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
 DMLOPS_CALLED void dmlops_put_MapParams(
     dmlops_planning* planning, const dmlops_plan_MapParams* record) {
     dmlops_put_word(planning, record->count);
@@ -24254,6 +24228,33 @@ DMLOPS_CALLED void dmlops_put_PhiloxParams(
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
         dmlops_put_padding(planning);
     }
+}
+
+DMLOPS_CALLED void dmlops_put_SlidingParams(
+    dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->counted.items, record->counted.count);
+    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->layers);
+    dmlops_put_word(planning, record->planes);
+    for (int64_t i = 0; i < record->blocks.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->blocks.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->weights.items, record->weights.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_ReduceParams(
@@ -24548,7 +24549,6 @@ DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
-DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis);
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others);
 DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
@@ -24584,8 +24584,8 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_axis_steps(dmlops_planning* planning
     int64_t axis, int64_t stride);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
-    count);
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition*
@@ -24594,12 +24594,12 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* plan
     told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups);
+    int64_t first, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, const
-    dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap);
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap);
+DMLOPS_CALLED dmlops_plan_Known dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -24610,6 +24610,23 @@ DMLOPS_CALLED dmlops_plan_Side dmlops_plan_line_side(dmlops_planning* planning, 
     const dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t at_once);
 DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
     at_once);
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased, int64_t channels);
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, int is_phased, int64_t depth);
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once);
+DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered);
+DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED dmlops_plan_Halves dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t
     axis, int64_t lines, int64_t depth);
@@ -24628,8 +24645,6 @@ DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_unit_tile_for(dmlops_planning* pl
 DMLOPS_CALLED dmlops_plan_UnitTile dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found);
 DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row);
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
@@ -24643,16 +24658,14 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_ordered(dmlops_planning* planning
 DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
 DMLOPS_CALLED int dmlops_plan_suits_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth);
 DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
     found, int has_units);
-DMLOPS_CALLED int64_t dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    rows, int64_t columns);
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_ByteTile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_ByteTile* tile);
@@ -24670,62 +24683,14 @@ DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dml
     dmlops_plan_Matrices* made, int64_t gathered);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
-    dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups);
+    dmlops_plan_InOrder* order, int64_t part_words, const dmlops_plan_CommonConstants* common, const
+    dmlops_plan_Groups* groups);
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_unordered_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups);
-DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
-    dmlops_plan_Known* known, int64_t number, int64_t vector, int64_t items);
-DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end);
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns);
-DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares);
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
-    layers);
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
-DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame);
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
-    sliding, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across);
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased);
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased);
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Share* share);
-DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile);
-DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
-    threads);
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups);
+DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    int64_t number, int64_t vector, int64_t items);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -24772,6 +24737,41 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
+DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end);
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t rows);
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns);
+DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares);
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers);
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
+DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame);
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
+    sliding, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED dmlops_plan_Thin dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
     shader, const dmlops_plan_Matrices* found);
@@ -26905,21 +26905,15 @@ DMLOPS_CALLED dmlops_plan_Window dmlops_plan_upright(dmlops_planning* planning, 
     return made_1;
 }
 
-/* Whether a factor is read at the coordinate of that dimension. */
-DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis) {
-    (void)planning;
-    return dmlops_plan_int_8_has(places, axis);
-}
-
 /* The longest dimension that only one factor has; NONE where there is none. */
 DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* others) {
+    (void)planning;
     int64_t found = -1;
     int64_t longest = 0;
     for (int64_t axis = 0; axis < sizes->count; ++axis) {
         const int64_t size = sizes->items[axis];
-        if (dmlops_plan_is_read(planning, places, axis) && !dmlops_plan_is_read(planning, others, axis) && (size >
-            longest)) {
+        if (dmlops_plan_int_8_has(places, axis) && !dmlops_plan_int_8_has(others, axis) && (size > longest)) {
             found = axis;
             longest = size;
         }
@@ -27022,7 +27016,7 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_boxed(dmlops_planning* planning, con
     sizes.count = 0;
     for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
         const int64_t size = output->sizes.items[axis];
-        int64_t own = dmlops_plan_is_read(planning, ones, axis) ? 1 : size;
+        int64_t own = dmlops_plan_int_8_has(ones, axis) ? 1 : size;
         for (int64_t d = 0; d < window->right_divisors.count; ++d) {
             const int64_t divisor = window->right_divisors.items[d];
             own = (axis == window->axes.items[dmlops_item(planning, d, window->axes.count)]) ?
@@ -27074,12 +27068,11 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     int64_t row_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.left, &factors.right);
     int64_t column_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.right, &factors.left);
     int is_there = (row_axis != -1) && (column_axis != -1);
-    is_there = is_there && !dmlops_plan_is_read(planning, &factors.left_less, column_axis);
-    is_there = is_there && !dmlops_plan_is_read(planning, &factors.right_less, row_axis);
+    is_there = is_there && !dmlops_plan_int_8_has(&factors.left_less, column_axis);
+    is_there = is_there && !dmlops_plan_int_8_has(&factors.right_less, row_axis);
     int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
     int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
-    int is_shallow = dmlops_plan_is_small(planning, rows, columns, factors.depth, count);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_insert(planning, &made_2, made_2.count, row_axis);
@@ -27099,7 +27092,6 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* plan
     made_6.columns = columns;
     made_6.run = (output.strides.items[dmlops_item(planning, column_axis, output.strides.count)] == 1) ? columns : 1;
     made_6.depth = factors.depth;
-    made_6.tile_depth = is_shallow ? 32 : 16;
     made_6.count = count;
     made_6.left = made_4;
     made_6.right = made_5;
@@ -27218,7 +27210,6 @@ DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_windowed(dmlops_planning* plannin
     made_10.columns = columns;
     made_10.run = dmlops_plan_is_divided(planning, &window) ? 1 : dmlops_plan_side_by_side(planning, &output, row_axis);
     made_10.depth = depth;
-    made_10.tile_depth = (dmlops_modulo(factors.depth, 16) == 0) ? 16 : 8;
     made_10.count = count;
     made_10.left = made_7;
     made_10.right = made_9;
@@ -27302,12 +27293,11 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t depth, int64_t
-    count) {
-    int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, rows, 32),
-        dmlops_plan_ceil_div(planning, columns, 32)), count);
-    return (rows > 32) && (depth <= 256) && (tiles < 128);
+/* How many tiles of that size there are. */
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
+        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
 }
 
 /* Neighbours along a row that a thread stores at once. */
@@ -27410,8 +27400,7 @@ DMLOPS_CALLED dmlops_plan_int_96 dmlops_plan_strided_words(dmlops_planning* plan
 /* The constants of a pass; `first` is where the left factor begins at the first place of a window. */
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found,
-    int64_t first, const dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups) {
+    int64_t first, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups) {
     dmlops_plan_Factors factors = told->factors;
     dmlops_plan_int_64 tap;
     tap.count = 0;
@@ -27429,16 +27418,17 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_contraction_params(dmlop
         tap = made_2;
         dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     }
-    dmlops_plan_ContractionParams made_3 = dmlops_plan_tapped_params(planning, told, shader, found, split, window,
-        known, groups, &tap);
+    dmlops_plan_ContractionParams made_3 = dmlops_plan_tapped_params(planning, told, shader, found, common, groups,
+        &tap);
     return made_3;
 }
 
 /* The same; `tap` are the constants of a place of the window. */
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, const
-    dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap) {
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, const dmlops_plan_int_64* tap) {
+    dmlops_plan_Split split = common->split;
+    dmlops_plan_Known known = common->known;
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
@@ -27455,9 +27445,9 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_pla
     made_5.sizes = found->sizes;
     made_5.leftSteps = made_1;
     made_5.rightSteps = made_3;
-    made_5.window = *window;
-    made_5.lists = known->lists;
-    made_5.activations = known->activations;
+    made_5.window = common->window;
+    made_5.lists = known.lists;
+    made_5.activations = known.activations;
     made_5.rank = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)].sizes.count;
     made_5.matrices = found->count;
@@ -27466,15 +27456,31 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_tapped_params(dmlops_pla
     made_5.matrixDepth = found->depth;
     made_5.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
     made_5.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    made_5.partDepth = split->products;
-    made_5.parts = split->parts;
-    made_5.tilesDown = split->down;
-    made_5.tilesAcross = split->across;
+    made_5.partDepth = split.products;
+    made_5.parts = split.parts;
+    made_5.tilesDown = split.down;
+    made_5.tilesAcross = split.across;
     made_5.groupColumns = groups->columns;
     made_5.elements = told->elements;
-    made_5.scalars = known->scalars;
+    made_5.scalars = known.scalars;
     made_5.tap = *tap;
     return made_5;
+}
+
+/* Refuses tensors that shaders cannot address, and tells all of them and what else the description gives alone. The
+   output stands in for tensors that are absent. */
+DMLOPS_CALLED dmlops_plan_Known dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output) {
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known made_3 = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output->buffer);
+    return made_3;
 }
 
 /* Whether the left factor is put in order first: where it must be, or where there are enough products. */
@@ -27560,6 +27566,265 @@ DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const 
     at_once) {
     return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
         made->right.matrix), made->count), 4), at_once);
+}
+
+/* Whether matrices have so few products that a GPU waits for each group, not for all of them. */
+DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles.
+   `channels` are those of a place of the window. */
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_phased, int64_t channels) {
+    if (found->column_axis == -1) {
+        int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
+        dmlops_plan_Tile made_1 = dmlops_plan_gathered_tile_for(planning, found, is_phased, depth);
+        return made_1;
+    }
+    if (found->rows <= 32) {
+        dmlops_plan_Tile made_2;
+        made_2.rows = 16;
+        made_2.columns = 128;
+        made_2.depth = 16;
+        made_2.thread_rows = 4;
+        made_2.thread_columns = 4;
+        return made_2;
+    }
+    if (dmlops_plan_is_small(planning, found)) {
+        dmlops_plan_Tile made_3;
+        made_3.rows = 32;
+        made_3.columns = 32;
+        made_3.depth = 32;
+        made_3.thread_rows = 4;
+        made_3.thread_columns = 4;
+        return made_3;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 128, 128) >= 256) {
+        dmlops_plan_Tile made_4;
+        made_4.rows = 128;
+        made_4.columns = 128;
+        made_4.depth = 16;
+        made_4.thread_rows = 8;
+        made_4.thread_columns = 8;
+        return made_4;
+    }
+    dmlops_plan_Tile made_5;
+    made_5.rows = 64;
+    made_5.columns = 64;
+    made_5.depth = 16;
+    made_5.thread_rows = 8;
+    made_5.thread_columns = 4;
+    return made_5;
+}
+
+/* The tile that suits matrices under a window: wide ones, since much is done for what is gathered. */
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices*
+    found, int is_phased, int64_t depth) {
+    if (found->rows <= 32) {
+        dmlops_plan_Tile made_1;
+        made_1.rows = 16;
+        made_1.columns = 128;
+        made_1.depth = depth;
+        made_1.thread_rows = 4;
+        made_1.thread_columns = 4;
+        return made_1;
+    }
+    int64_t tiles = dmlops_plan_tiles_of(planning, found, 64, 128);
+    int is_tail = (tiles > 396) && (tiles < 528);
+    if ((tiles <= (is_phased ? 300 : 32)) || is_tail) {
+        dmlops_plan_Tile made_2;
+        made_2.rows = 32;
+        made_2.columns = 128;
+        made_2.depth = depth;
+        made_2.thread_rows = 4;
+        made_2.thread_columns = 8;
+        return made_2;
+    }
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 128;
+    made_3.depth = depth;
+    made_3.thread_rows = 8;
+    made_3.thread_columns = 8;
+    return made_3;
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+DMLOPS_CALLED dmlops_plan_Split dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int64_t wanted = 1;
+    if (found->column_axis == -1) {
+        wanted = dmlops_divide(528, groups);
+    } else {
+        if ((dmlops_multiply(2, groups) < 512) && (tile->columns > 32)) {
+            wanted = dmlops_plan_ceil_div(planning, 512, groups);
+        }
+    }
+    int64_t least = (found->column_axis == -1) ? 128 : 256;
+    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), tile->depth), 1), tile->depth);
+    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    dmlops_plan_Split made_1;
+    made_1.down = down;
+    made_1.across = across;
+    made_1.parts = parts;
+    made_1.products = products;
+    return made_1;
+}
+
+/* One dispatch; one before it where factors are put in order, one after it where sums are worked out in parts. */
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found, dmlops_plan_is_divided(planning, &window),
+        told->factors.depth);
+    dmlops_plan_Split split = dmlops_plan_tile_split(planning, found, &tile);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
+    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
+        split.parts), 4), 4) : 0;
+    int is_windowed = found->column_axis == -1;
+    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
+    int is_copied = !is_windowed && (left.bits == 32) && (right.bits == 32);
+    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
+        found->right.vector) <= 2);
+    dmlops_plan_Matrices factors = *found;
+    if (is_copied) {
+        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 4);
+        factors = made_1;
+    }
+    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
+    if (is_ordered) {
+        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
+            dmlops_plan_row_pitch(planning, found)), found->count);
+    }
+    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
+    dmlops_plan_define_matrices(planning, told, shader, found, tile.depth, 1);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
+    dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
+    dmlops_out_define(planning, "", "TILES_WALKED", 8);
+    dmlops_out_define(planning, "", "THREAD_ROWS", tile.thread_rows);
+    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.thread_columns);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_2 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
+        ordered_words)), 16), 0);
+    dmlops_out_write(planning, &made_2);
+    dmlops_out_share(planning);
+    int64_t number = contracted.number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &left) : 0;
+    dmlops_plan_int_96 made_3 = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    common.window = made_3;
+    common.known = known;
+    if (is_ordered || is_copied) {
+        dmlops_plan_dispatch_items(planning, told, shader, found, first, &common, dmlops_add(number, 3),
+            dmlops_divide(ordered_words, 4));
+    }
+    if (is_ordered) {
+        int64_t pitch = dmlops_plan_row_pitch(planning, found);
+        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
+        dmlops_plan_Side made_4;
+        made_4.steps = steps;
+        made_4.depth = pitch;
+        made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
+        made_4.is_along = 0;
+        made_4.vector = 4;
+        dmlops_plan_Matrices made_5 = *found;
+        made_5.left = made_4;
+        factors = made_5;
+        first = part_words;
+    }
+    dmlops_plan_dispatch_tiles(planning, told, shader, &factors, first, &common, &tile, is_ordered || is_copied);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_items(planning, told, shader, &factors, first, &common, dmlops_add(number, 1), whole);
+    }
+}
+
+/* The macros that say how the output counts as matrices, and what tiles have of a window. */
+DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once) {
+    dmlops_plan_Window window = told->factors.window;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
+    if (found->column_axis != -1) {
+        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
+        return;
+    }
+    dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
+    dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile_depth) == 0));
+    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
+        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
+    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
+    dmlops_out_define(planning, "", "TAPS_AT_ONCE", taps_at_once);
+}
+
+/* The pass in which a group has a tile, or a part of its sums; it waits for factors that are put in order. */
+DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered) {
+    dmlops_plan_Split split = common->split;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t in_group = dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->thread_rows,
+        tile->thread_columns));
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning,
+        dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across), found->count),
+        split.parts), in_group), in_group, 1);
+    dmlops_out_define(planning, "", "PASS", shader->contracted.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", found->left.vector);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", found->right.vector);
+    dmlops_out_define(planning, "", "ORDERED", (int64_t)is_ordered);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (split.parts == 1) ? dmlops_plan_stored_at_once(planning, found,
+        &output) : 1);
+    dmlops_plan_ContractionParams made_1 = dmlops_plan_contraction_params(planning, told, shader, found, first, common,
+        &groups);
+    dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, is_ordered);
+}
+
+/* Pass `number`, in which each thread puts four elements of a factor in order, or adds up the parts of a sum; that one
+   waits for these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
+    int is_last = number == dmlops_add(shader->contracted.number, 1);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, 256, 1);
+    dmlops_out_define(planning, "", "PASS", number);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", is_last ? found->right.vector : 1);
+    if (!is_last && (found->column_axis != -1)) {
+        dmlops_out_define(planning, "", "ORDERED", 1);
+    }
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
+    if (is_last) {
+        dmlops_out_define(planning, "", "PART_VECTOR", 1);
+    }
+    dmlops_plan_ContractionParams made_1 = dmlops_plan_contraction_params(planning, told, shader, found, first, common,
+        &groups);
+    dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
@@ -27880,13 +28145,6 @@ DMLOPS_CALLED int dmlops_plan_is_tall(dmlops_planning* planning, const dmlops_pl
         found, 128, 128) >= 32);
 }
 
-/* How many tiles of that size there are. */
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
-        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
-}
-
 /* How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that adds them up
    costs less than that. */
 DMLOPS_CALLED dmlops_plan_Split dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -27977,61 +28235,46 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Space made_5 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_5, &output.buffer);
-    dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
-    if (is_windowed) {
-        dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-        dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-        dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, tile.depth) == 0));
-        dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-            &told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)], &output));
-        dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-        dmlops_out_define(planning, "", "TAPS_AT_ONCE", row.taps);
-    } else {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
-    }
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
+    dmlops_plan_define_matrices(planning, told, shader, &found, tile.depth, row.taps);
     dmlops_out_define(planning, "", "TILE_DEPTH", tile.depth);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_6);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_4);
     dmlops_out_share(planning);
     int64_t number = contracted.number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
         contracted.left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_int_96 made_5 = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    common.window = made_5;
+    common.known = known;
     if (is_copied) {
         dmlops_out_define(planning, "", "ORDERED", 1);
         dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)left.is_along);
         dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)right.is_along);
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
-            3), copied_items);
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 3),
+            copied_items);
+        dmlops_plan_Halves made_6;
+        made_6.is_along = left.is_along;
+        made_6.vector = 8;
+        left = made_6;
         dmlops_plan_Halves made_7;
-        made_7.is_along = left.is_along;
+        made_7.is_along = right.is_along;
         made_7.vector = 8;
-        left = made_7;
-        dmlops_plan_Halves made_8;
-        made_8.is_along = right.is_along;
-        made_8.vector = 8;
-        right = made_8;
+        right = made_7;
     }
     if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
-            2), dmlops_plan_in_order(planning, &found));
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
+            dmlops_plan_in_order(planning, &found));
         first = dmlops_multiply(2, part_words);
-        dmlops_plan_Halves made_9;
-        made_9.is_along = 1;
-        made_9.vector = 8;
-        left = made_9;
-        dmlops_plan_Matrices made_10 = dmlops_plan_ordered(planning, &found, &output);
-        factors = made_10;
+        dmlops_plan_Halves made_8;
+        made_8.is_along = 1;
+        made_8.vector = 8;
+        left = made_8;
+        dmlops_plan_Matrices made_9 = dmlops_plan_ordered(planning, &found, &output);
+        factors = made_9;
     }
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "MATRIX_UNITS", 1);
@@ -28047,12 +28290,11 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
         found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1);
     dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &factors, first,
-        &split, &places, &known, &groups);
+        &common, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &split, &places, &known, dmlops_add(number,
-            1), whole);
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1), whole);
     }
 }
 
@@ -28090,8 +28332,8 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
 
 /* Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for the parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_Split*
-    split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t threads) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
     dmlops_plan_ContractedPass contracted = shader->contracted;
     int is_last = number == dmlops_add(contracted.number, 1);
     int64_t vector = is_last ? dmlops_plan_stored_at_once(planning, found, &told->tensors.items[dmlops_item(planning,
@@ -28104,8 +28346,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", "RIGHT_VECTOR", 1);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", vector);
     dmlops_out_define(planning, "", "PART_VECTOR", at_once);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
-        window, known, &groups);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, common,
+        &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
@@ -28149,7 +28391,7 @@ DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* pl
         made_2.ahead = ahead;
         return made_2;
     }
-    if ((found->rows > 64) && (dmlops_plan_byte_tiles(planning, found, 128, 256) >= 128) && has_units) {
+    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && has_units) {
         dmlops_plan_ByteTile made_3;
         made_3.rows = 128;
         made_3.columns = 256;
@@ -28158,7 +28400,7 @@ DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* pl
         made_3.ahead = ahead;
         return made_3;
     }
-    if (dmlops_plan_byte_tiles(planning, found, 64, 128) >= enough) {
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
         dmlops_plan_ByteTile made_4;
         made_4.rows = 64;
         made_4.columns = 128;
@@ -28167,7 +28409,7 @@ DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* pl
         made_4.ahead = ahead;
         return made_4;
     }
-    if (dmlops_plan_byte_tiles(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
+    if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
         dmlops_plan_ByteTile made_5;
         made_5.rows = 64;
         made_5.columns = 64;
@@ -28183,13 +28425,6 @@ DMLOPS_CALLED dmlops_plan_ByteTile dmlops_plan_byte_tile_for(dmlops_planning* pl
     made_6.wave_columns = 16;
     made_6.ahead = ahead;
     return made_6;
-}
-
-/* How many tiles of that size there are. */
-DMLOPS_CALLED int64_t dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    rows, int64_t columns) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
-        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
 }
 
 /* How groups share the work. Sums are worked out in parts where there are few tiles. */
@@ -28345,15 +28580,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
     dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
     if (is_windowed) {
         dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
@@ -28364,11 +28591,16 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", "LEFT_UNSIGNED", (int64_t)!left.is_signed);
     dmlops_out_define(planning, "", "RIGHT_UNSIGNED", (int64_t)!right.is_signed);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_5);
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_3);
     dmlops_out_share(planning);
+    dmlops_plan_int_96 made_4 = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    common.window = made_4;
+    common.known = known;
     if (is_ordered) {
-        dmlops_plan_dispatch_items(planning, told, shader, found, &split, &known, dmlops_add(number, 2), order.vector,
+        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 2), order.vector,
             items);
     }
     dmlops_out_define(planning, "", "PASS", number);
@@ -28391,18 +28623,18 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         found->count), split.parts), dmlops_plan_tile_threads(planning, &tile));
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, dmlops_plan_tile_threads(planning, &tile), 1);
     if (is_ordered) {
-        dmlops_plan_ContractionParams made_6 = dmlops_plan_ordered_params(planning, told, shader, &made, &order,
-            &split, part_words, &known, &groups);
-        dmlops_put_ContractionParams(planning, &made_6);
+        dmlops_plan_ContractionParams params = dmlops_plan_ordered_params(planning, told, shader, &made, &order,
+            part_words, &common, &groups);
+        dmlops_put_ContractionParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, 1);
     } else {
-        dmlops_plan_ContractionParams made_7 = dmlops_plan_unordered_params(planning, told, shader, found, &split,
-            &known, &groups);
-        dmlops_put_ContractionParams(planning, &made_7);
+        dmlops_plan_ContractionParams made_5 = dmlops_plan_unordered_params(planning, told, shader, found, &common,
+            &groups);
+        dmlops_put_ContractionParams(planning, &made_5);
         dmlops_out_dispatch(planning, &groups, 0);
     }
     if (split.parts > 1) {
-        dmlops_plan_dispatch_items(planning, told, shader, found, &split, &known, dmlops_add(number, 1), 1, whole);
+        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1, whole);
     }
 }
 
@@ -28434,10 +28666,12 @@ DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dml
 /* The constants of the pass that multiplies factors in order, behind the parts of sums. */
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const
-    dmlops_plan_InOrder* order, const dmlops_plan_Split* split, int64_t part_words, const dmlops_plan_Known* known,
-    const dmlops_plan_Groups* groups) {
+    dmlops_plan_InOrder* order, int64_t part_words, const dmlops_plan_CommonConstants* common, const
+    dmlops_plan_Groups* groups) {
     dmlops_plan_int_8 made_1 = dmlops_plan_pixel_strides(planning, told, shader, order);
-    dmlops_plan_int_96 window = dmlops_plan_strided_words(planning, told, shader, &made_1);
+    dmlops_plan_int_96 made_2 = dmlops_plan_strided_words(planning, told, shader, &made_1);
+    dmlops_plan_CommonConstants pixels = *common;
+    pixels.window = made_2;
     int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
     dmlops_plan_int_64 tap;
     tap.count = 0;
@@ -28446,787 +28680,38 @@ DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_ordered_params(dmlops_pl
     dmlops_plan_int_64_insert(planning, &tap, tap.count, dmlops_multiply(4, part_words));
     dmlops_plan_int_64_insert(planning, &tap, tap.count, 0);
     dmlops_plan_int_64_insert(planning, &tap, tap.count, made->left.matrix);
-    dmlops_plan_ContractionParams made_2 = dmlops_plan_tapped_params(planning, told, shader, made, split, &window,
-        known, groups, &tap);
-    return made_2;
+    dmlops_plan_ContractionParams made_3 = dmlops_plan_tapped_params(planning, told, shader, made, &pixels, groups,
+        &tap);
+    return made_3;
 }
 
 /* The constants of a pass that reads the factors where they are. */
 DMLOPS_CALLED dmlops_plan_ContractionParams dmlops_plan_unordered_params(dmlops_planning* planning, const
     dmlops_plan_Definition* told, const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_Known* known, const dmlops_plan_Groups* groups) {
+    dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups) {
     dmlops_plan_Window window = told->factors.window;
     dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
     int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, &window, &left) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    dmlops_plan_ContractionParams made_1 = dmlops_plan_contraction_params(planning, told, shader, found, first, split,
-        &places, known, groups);
+    dmlops_plan_ContractionParams made_1 = dmlops_plan_contraction_params(planning, told, shader, found, first, common,
+        groups);
     return made_1;
 }
 
-/* Pass `number`, in which each thread has an item of its own; one that adds up parts waits for them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const
-    dmlops_plan_Known* known, int64_t number, int64_t vector, int64_t items) {
+/* Pass `number`, in which each thread puts so many bytes of a factor in order, or adds up the parts of a sum; that one
+   waits for these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
+    int64_t number, int64_t vector, int64_t items) {
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, items, 256, 1);
+    int is_last = number == dmlops_add(shader->contracted.number, 1);
     dmlops_out_define(planning, "", "PASS", number);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_out_define(planning, "", "LEFT_VECTOR", 1);
     dmlops_out_define(planning, "", "RIGHT_VECTOR", vector);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
-    dmlops_plan_ContractionParams made_1 = dmlops_plan_unordered_params(planning, told, shader, found, split, known,
-        &groups);
+    dmlops_plan_ContractionParams made_1 = dmlops_plan_unordered_params(planning, told, shader, found, common, &groups);
     dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, number == dmlops_add(shader->contracted.number, 1));
-}
-
-/* The window: the definition's own, or that of a contraction. */
-DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Factors factors = told->factors;
-    if (factors.window.sizes.count == 0) {
-        return told->sliding;
-    }
-    dmlops_plan_Window window = dmlops_plan_upright(planning, &factors.window);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < tensor.sizes.count; ++d) {
-        const int64_t size = tensor.sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
-        }
-    }
-    dmlops_plan_Frame frame;
-    frame.first = window.right_first;
-    frame.steps = window.right_steps;
-    frame.taps = window.right_taps;
-    frame.limits = limits;
-    dmlops_plan_Sliding made_1;
-    made_1.places = factors.right;
-    made_1.sizes = window.sizes;
-    made_1.axes = window.axes;
-    made_1.window = frame;
-    made_1.counted = told->sliding.counted;
-    return made_1;
-}
-
-/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
-DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end) {
-    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
-    if (d < 0) {
-        dmlops_plan_Line made_1;
-        made_1.places = 1;
-        made_1.first = 0;
-        made_1.step = 1;
-        made_1.tap = 1;
-        made_1.limit = 1;
-        made_1.elements = 1;
-        made_1.divisor = 1;
-        return made_1;
-    }
-    dmlops_plan_Frame frame = sliding->window;
-    dmlops_plan_int_8 divisors = told->factors.window.right_divisors;
-    int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
-    dmlops_plan_Line made_2;
-    made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
-    made_2.first = first;
-    made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
-    made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
-    made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
-    made_2.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-        sliding->axes.count)], output->sizes.count)];
-    made_2.divisor = (divisors.count > 0) ? divisors.items[dmlops_item(planning, d, divisors.count)] : 1;
-    return made_2;
-}
-
-/* Whether the shader has such a way for the description. */
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
-    for (int64_t d = 0; d < sliding.axes.count; ++d) {
-        const int64_t axis = sliding.axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
-    }
-    dmlops_plan_Frame counted = sliding.counted;
-    for (int64_t each_1 = 0; each_1 < counted.first.count; ++each_1) {
-        const int64_t first = counted.first.items[each_1];
-        const int64_t tap = counted.taps.items[dmlops_item(planning, each_1, counted.taps.count)];
-        is_straight = is_straight && (tap > first);
-    }
-    return is_straight;
-}
-
-/* Whether threads work out blocks. */
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
-    dmlops_plan_Line down = made_1;
-    dmlops_plan_Line across = made_2;
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across,
-        dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down, &across)));
-    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
-}
-
-/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
-    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
-        dmlops_multiply(down->places, across->places)), channels);
-}
-
-/* What the first place of the window for element 0 leaves over. */
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_modulo(line->first, line->divisor);
-}
-
-/* How far elements are apart that leave the same remainder. */
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
-}
-
-/* How far the windows of so many neighbours reach together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
-    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
-        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
-        line->divisor), 1);
-}
-
-/* Whether a thread can hold what a block of that size needs. */
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
-    int is_small = (dmlops_multiply(down->places, across->places) <= 81) && (dmlops_min(down->step, across->step) > 0);
-    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
-    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
-        columns)) <= 40);
-}
-
-/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
-DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares) {
-    int64_t least_rows = dmlops_plan_alike(planning, down);
-    int64_t least_columns = dmlops_plan_alike(planning, across);
-    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
-    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
-        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
-    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
-        least_columns);
-    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
-        least_columns);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
-        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)))) {
-        rows = dmlops_divide(rows, 2);
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
-        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
-        columns = dmlops_divide(columns, 2);
-    }
-    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns)) {
-        dmlops_plan_Block made_1;
-        made_1.rows = 0;
-        made_1.columns = 1;
-        made_1.vector = 1;
-        made_1.stored = 1;
-        made_1.lead = 0;
-        return made_1;
-    }
-    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
-        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
-    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
-    dmlops_plan_Block made_2;
-    made_2.rows = rows;
-    made_2.columns = columns;
-    made_2.vector = vector;
-    made_2.stored = stored;
-    made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
-        across->divisor), vector);
-    return made_2;
-}
-
-/* How many threads may share the layers of a block: those of a sum. */
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
-    layers) {
-    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
-}
-
-/* How many threads share a block: more where there are few blocks. */
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
-    int64_t shares = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
-        131072))) {
-        shares = dmlops_multiply(2, shares);
-    }
-    return shares;
-}
-
-/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
-    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
-        >= 16)) ? 4 : 1;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return vector;
-}
-
-/* How many threads share a window, so that they read neighbours: more where there are few windows. */
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
-        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
-        lanes = dmlops_multiply(2, lanes);
-    }
-    return lanes;
-}
-
-/* How weights are read, in the order of the shader's constants; nothing where there are none. */
-DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader) {
-    if (shader->sliding.weights == -1) {
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        dmlops_plan_Weights made_3;
-        made_3.steps = made_1;
-        made_3.words = made_2;
-        return made_3;
-    }
-    dmlops_plan_Window window = dmlops_plan_upright(planning, &told->factors.window);
-    dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        told->tensors.count)];
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    int64_t first = 0;
-    for (int64_t d = 0; d < window.left_first.count; ++d) {
-        const int64_t place = window.left_first.items[d];
-        int64_t stride = weights.strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights.strides.count,
-            window.sizes.count), d), weights.strides.count)];
-        first = dmlops_add(first, dmlops_multiply(place, stride));
-        dmlops_plan_int_8_insert(planning, &steps, steps.count,
-            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
-            window.left_taps.count)], place), stride), INT64_C(4294967296)));
-    }
-    int64_t groups = dmlops_max(window.groups, 1);
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
-    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
-        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output.sizes.count)],
-        groups);
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
-    dmlops_plan_int_64_insert(planning, &words, words.count, tensor.strides.items[dmlops_item(planning, 1,
-        tensor.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
-    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, counts_rows,
-        weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning,
-        dmlops_subtract(1, counts_rows), weights.strides.count)]);
-    dmlops_plan_int_64_insert(planning, &words, words.count,
-        dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
-        weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
-    dmlops_plan_int_16 constants;
-    constants.count = 0;
-    dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
-    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
-    dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &window.right_divisors);
-    dmlops_plan_int_16_extend(planning, &constants, made_5.count, made_5.items);
-    dmlops_plan_Weights made_6;
-    made_6.steps = constants;
-    made_6.words = words;
-    return made_6;
-}
-
-/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
-   along. */
-DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        int64_t step = 0;
-        for (int64_t number = 0; number < sliding->places.count; ++number) {
-            const int64_t place = sliding->places.items[number];
-            if ((place == d) && (size > 1)) {
-                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
-            }
-        }
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
-    }
-    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
-    return made_1;
-}
-
-/* The constants of a frame: first coordinates, steps, taps, limits. */
-DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
-        const int64_t step = frame->steps.items[each_1];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
-    }
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
-        const int64_t tap = frame->taps.items[each_2];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
-        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
-    }
-    dmlops_plan_int_32 words;
-    words.count = 0;
-    dmlops_plan_int_8_4 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
-    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
-    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
-        const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_4 = dmlops_plan_eight(planning, entries);
-        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
-    }
-    return words;
-}
-
-/* The constants of a window on a tensor: sizes, frame, strides. */
-DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
-    sliding, const dmlops_plan_Tensor* tensor) {
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sliding->sizes);
-    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
-    dmlops_plan_int_32 made_2 = dmlops_plan_frame_words(planning, &sliding->window);
-    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
-            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
-        }
-    }
-    dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &strides);
-    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
-    return words;
-}
-
-/* The macros of a shader that works in blocks. */
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    dmlops_out_define(planning, "", "BLOCK_ROWS", block->rows);
-    dmlops_out_define(planning, "", "BLOCK_COLUMNS", block->columns);
-    dmlops_out_define(planning, "", "WINDOW_HEIGHT", down->places);
-    dmlops_out_define(planning, "", "WINDOW_WIDTH", across->places);
-    dmlops_out_define(planning, "", "STEP_Y", down->step);
-    dmlops_out_define(planning, "", "STEP_X", across->step);
-    dmlops_out_define(planning, "", "TAP_Y", down->tap);
-    dmlops_out_define(planning, "", "TAP_X", across->tap);
-    dmlops_out_define(planning, "", "DIVISOR_Y", down->divisor);
-    dmlops_out_define(planning, "", "DIVISOR_X", across->divisor);
-    dmlops_out_define(planning, "", "REST_Y", dmlops_plan_rest(planning, down));
-    dmlops_out_define(planning, "", "REST_X", dmlops_plan_rest(planning, across));
-    dmlops_out_define(planning, "", "LEAD", block->lead);
-}
-
-/* One dispatch; the passes of the definition where windows do not fit. */
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
-    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
-    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
-    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
-    dmlops_plan_Line down = made_1;
-    dmlops_plan_Line across = made_2;
-    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
-    int64_t most = dmlops_plan_most_shares(planning, told, layers);
-    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across, most);
-    int is_all = 1;
-    for (int64_t other = 0; other < told->tensors.count; ++other) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[other];
-        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
-    }
-    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[each_3];
-        if (one->is_present) {
-            dmlops_plan_check_span(planning, one);
-        }
-    }
-    dmlops_plan_Space made_4 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_4, &output.buffer);
-    if (shader->contracted.number != -1) {
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_5);
-    }
-    dmlops_out_share(planning);
-    dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
-    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
-    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
-    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
-    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
-    int is_block = block.rows > 0;
-    int64_t in_group = is_block ? 128 : 256;
-    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
-    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
-    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
-        lanes);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "PASS", shader->sliding.number);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "OUTPUT_RANK", output.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
-    if (shader->sliding.weights != -1) {
-        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
-            dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
-        dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
-    }
-    dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
-    dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
-    if (is_block) {
-        dmlops_plan_define_block(planning, &block, &down, &across);
-        if (shader->sliding.weights != -1) {
-            dmlops_out_define(planning, "", "SHARES", shares);
-        }
-    } else {
-        dmlops_out_define(planning, "", "LANES", lanes);
-    }
-    dmlops_plan_int_32 counted;
-    counted.count = 0;
-    if (sliding.counted.first.count > 0) {
-        dmlops_plan_int_32 made_6 = dmlops_plan_frame_words(planning, &sliding.counted);
-        counted = made_6;
-    }
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
-        const int64_t size = output.sizes.items[each_8];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_Loop made_10;
-        made_10.size = size;
-        made_10.strides = made_9;
-        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
-    }
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
-    dmlops_plan_int_8 made_12 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
-    dmlops_plan_int_64 made_13 = dmlops_plan_window_constants(planning, &sliding, &tensor);
-    dmlops_plan_Loop_16 made_14;
-    made_14.count = 0;
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = blocks_down;
-    made_16.strides = made_15;
-    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_16);
-    dmlops_plan_int_16 made_17;
-    made_17.count = 0;
-    dmlops_plan_Loop made_18;
-    made_18.size = blocks_across;
-    made_18.strides = made_17;
-    dmlops_plan_Loop_16_insert(planning, &made_14, made_14.count, &made_18);
-    dmlops_plan_Dimension_10 made_19 = dmlops_plan_dimensions(planning, &made_14);
-    dmlops_plan_SlidingParams params;
-    params.sizes = made_11;
-    params.planeSteps = made_12;
-    params.window = made_13;
-    params.counted = counted;
-    params.weightsSteps = weights.steps;
-    params.lists = known.lists;
-    params.activations = known.activations;
-    params.elements = told->elements;
-    params.count = whole;
-    params.layers = layers;
-    params.planes = planes;
-    params.blocks = made_19;
-    params.groupColumns = groups.columns;
-    params.weights = weights.words;
-    params.scalars = known.scalars;
-    dmlops_put_SlidingParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-}
-
-/* The tile that suits the matrices: as large as leaves enough of them. Of phases, parts cost more than small tiles. */
-DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased) {
-    if (found->rows <= 32) {
-        dmlops_plan_Tile made_1;
-        made_1.rows = 16;
-        made_1.columns = 128;
-        made_1.threadRows = 4;
-        made_1.threadColumns = 4;
-        return made_1;
-    }
-    if (found->column_axis == -1) {
-        int64_t tiles = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 64),
-            dmlops_plan_ceil_div(planning, found->columns, 128)), found->count);
-        int is_tail = (tiles > 396) && (tiles < 528);
-        int is_few = (tiles <= (is_phased ? 300 : 32)) || is_tail;
-        dmlops_plan_Tile made_2;
-        made_2.rows = is_few ? 32 : 64;
-        made_2.columns = 128;
-        made_2.threadRows = is_few ? 4 : 8;
-        made_2.threadColumns = 8;
-        return made_2;
-    }
-    if (dmlops_plan_is_small(planning, found->rows, found->columns, found->depth, found->count)) {
-        dmlops_plan_Tile made_3;
-        made_3.rows = 32;
-        made_3.columns = 32;
-        made_3.threadRows = 4;
-        made_3.threadColumns = 4;
-        return made_3;
-    }
-    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
-        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
-        dmlops_plan_Tile made_4;
-        made_4.rows = 128;
-        made_4.columns = 128;
-        made_4.threadRows = 8;
-        made_4.threadColumns = 8;
-        return made_4;
-    }
-    dmlops_plan_Tile made_5;
-    made_5.rows = 64;
-    made_5.columns = 64;
-    made_5.threadRows = 8;
-    made_5.threadColumns = 4;
-    return made_5;
-}
-
-/* How groups share the work. Sums are worked out in parts where there are few tiles. */
-DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased) {
-    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found, is_phased);
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t wanted = 1;
-    if (found->column_axis == -1) {
-        wanted = dmlops_divide(528, groups);
-    } else {
-        if ((dmlops_multiply(2, groups) < 512) && (tile.columns > 32)) {
-            wanted = dmlops_plan_ceil_div(planning, 512, groups);
-        }
-    }
-    int64_t least = (found->column_axis == -1) ? 128 : 256;
-    int64_t parts = dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, least)), 1);
-    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
-        found->depth, parts), found->tile_depth), 1), found->tile_depth);
-    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
-    dmlops_plan_Split made_1;
-    made_1.down = down;
-    made_1.across = across;
-    made_1.parts = parts;
-    made_1.products = products;
-    dmlops_plan_Share made_2;
-    made_2.tile = tile;
-    made_2.split = made_1;
-    return made_2;
-}
-
-/* One dispatch; one before it where the left factor is put in order, one after it where sums are worked out in parts.
-   The passes of the definition where those are as good. */
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    int is_windowed = told->factors.applies && (window.sizes.count > 0);
-    int is_few = is_windowed && !dmlops_plan_is_of_bytes(planning, told, shader) && (found->rows < 4);
-    if (is_few && (!dmlops_plan_is_divided(planning, &window) || dmlops_plan_in_blocks(planning, told, shader))) {
-        dmlops_plan_sliding(planning, told, shader);
-        return;
-    }
-    if (dmlops_plan_is_of_bytes(planning, told, shader) || !found->is_worth) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    dmlops_plan_Share share = dmlops_plan_share_of(planning, found, dmlops_plan_is_divided(planning, &window));
-    dmlops_plan_Split split = share.split;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns), found->count);
-    int64_t part_words = (split.parts > 1) ? dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(whole,
-        split.parts), 4), 4) : 0;
-    int is_ordered = dmlops_plan_is_put_in_order(planning, told, shader, found);
-    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, shader->contracted.left, told->tensors.count)];
-    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int is_copied = (found->column_axis != -1) && (left.bits == 32) && (right.bits == 32);
-    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
-        found->right.vector) <= 2);
-    dmlops_plan_Matrices factors = *found;
-    if (is_copied) {
-        dmlops_plan_Matrices made_1 = dmlops_plan_copied(planning, found, 4);
-        factors = made_1;
-    }
-    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
-    if (is_ordered) {
-        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
-            dmlops_plan_row_pitch(planning, found)), found->count);
-    }
-    int64_t words = dmlops_max(dmlops_add(part_words, ordered_words), dmlops_plan_times(planning, whole, split.parts));
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_out_begin(planning);
-    for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    dmlops_plan_Space made_3 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_3, &output.buffer);
-    dmlops_plan_define_matrices(planning, told, shader, found);
-    dmlops_plan_define_shares(planning, found, &share);
-    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, dmlops_add(part_words,
-        ordered_words)), 16), 0);
-    dmlops_out_write(planning, &made_4);
-    dmlops_out_share(planning);
-    int64_t number = shader->contracted.number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, &window, &told->tensors.items[dmlops_item(planning,
-        shader->contracted.left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
-    if (is_ordered || is_copied) {
-        int64_t items = dmlops_divide(ordered_words, 4);
-        dmlops_plan_dispatch_contraction(planning, told, shader, found, first, &share, &places, &known,
-            dmlops_add(number, 3), items);
-    }
-    if (is_ordered) {
-        int64_t pitch = dmlops_plan_row_pitch(planning, found);
-        dmlops_plan_int_8 steps = dmlops_plan_axis_steps(planning, &output, found->row_axis, 1);
-        dmlops_plan_Side made_5;
-        made_5.steps = steps;
-        made_5.depth = pitch;
-        made_5.matrix = dmlops_plan_times(planning, found->depth, pitch);
-        made_5.is_along = 0;
-        made_5.vector = 4;
-        dmlops_plan_Matrices made_6 = *found;
-        made_6.left = made_5;
-        factors = made_6;
-        first = part_words;
-    }
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_threads_of(planning, &share.tile));
-    dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known, number, threads);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_contraction(planning, told, shader, &factors, first, &share, &places, &known,
-            dmlops_add(number, 1), whole);
-    }
-}
-
-/* The macros that say how the output counts as matrices. */
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window = told->factors.window;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    dmlops_out_define(planning, "", "ROW_AXIS", found->row_axis);
-    if (found->column_axis != -1) {
-        dmlops_out_define(planning, "", "COLUMN_AXIS", found->column_axis);
-        return;
-    }
-    dmlops_out_define(planning, "", "WINDOW_RANK", window.sizes.count);
-    dmlops_out_define(planning, "", "WINDOW_AXIS", window.axes.items[dmlops_item(planning, 0, window.axes.count)]);
-    dmlops_out_define(planning, "", "WHOLE_TAPS", (int64_t)(dmlops_modulo(told->factors.depth, found->tile_depth) ==
-        0));
-    dmlops_out_define(planning, "", "BORDERED", (int64_t)dmlops_plan_is_bordered(planning, &window,
-        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], &output));
-    dmlops_out_define(planning, "", "PHASED", (int64_t)dmlops_plan_is_divided(planning, &window));
-    dmlops_out_define(planning, "", "TAPS_AT_ONCE", 1);
-}
-
-/* The macros of tiles. */
-DMLOPS_CALLED void dmlops_plan_define_shares(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Share* share) {
-    dmlops_plan_Tile tile = share->tile;
-    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found->right.is_along);
-    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
-    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
-    dmlops_out_define(planning, "", "TILE_DEPTH", found->tile_depth);
-    dmlops_out_define(planning, "", "TILES_WALKED", 8);
-    dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
-    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
-    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share->split.parts > 1));
-}
-
-/* Threads in a group that works out a tile. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_of(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
-    (void)planning;
-    return dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->threadRows,
-        tile->threadColumns));
-}
-
-/* Pass `number`, by so many threads; `first` is where the left factor begins. It waits for one before. */
-DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_Share* share, const dmlops_plan_int_96* window, const dmlops_plan_Known* known, int64_t number, int64_t
-    threads) {
-    dmlops_plan_ContractedPass contracted = shader->contracted;
-    dmlops_plan_Split split = share->split;
-    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
-    int is_tiled_pass = number == contracted.number;
-    int is_windowed = found->column_axis == -1;
-    int is_first = number == dmlops_add(contracted.number, 3);
-    int is_ordered = found->left.matrix > 0;
-    if (is_windowed) {
-        is_ordered = !found->left.is_along;
-    }
-    int64_t in_group = is_tiled_pass ? dmlops_plan_threads_of(planning, &share->tile) : 256;
-    int stores_all = is_tiled_pass && (split.parts == 1);
-    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
-    dmlops_out_define(planning, "", "PASS", number);
-    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
-    dmlops_out_define(planning, "", "LEFT_VECTOR", is_tiled_pass ? found->left.vector : 1);
-    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found->left.is_along);
-    dmlops_out_define(planning, "", "RIGHT_VECTOR", is_first ? 1 : found->right.vector);
-    if (is_tiled_pass || (is_first && !is_windowed)) {
-        dmlops_out_define(planning, "", "ORDERED", (int64_t)(is_ordered || is_first));
-    }
-    dmlops_out_define(planning, "", "OUTPUT_VECTOR", stores_all ? dmlops_plan_stored_at_once(planning, found, &output)
-        : 1);
-    if (number == dmlops_add(contracted.number, 1)) {
-        dmlops_out_define(planning, "", "PART_VECTOR", 1);
-    }
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, found, first, &split,
-        window, known, &groups);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered || (number == dmlops_add(contracted.number, 1)));
+    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 /* A dispatch. */
@@ -29979,23 +29464,15 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
-        if (bound->is_present) {
-            dmlops_plan_check_span(planning, bound);
-        }
-    }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
     if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_3);
+        dmlops_plan_Buffer made_1 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_1);
     }
-    dmlops_plan_Extent made_4 = dmlops_plan_extent_of(planning, &output);
-    dmlops_plan_SeparableTile made_5 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
-    dmlops_plan_Extent extent = made_4;
-    dmlops_plan_SeparableTile tile = made_5;
+    dmlops_plan_Extent made_2 = dmlops_plan_extent_of(planning, &output);
+    dmlops_plan_SeparableTile made_3 = dmlops_plan_separable_tile(planning, &one, &tensor, &output);
+    dmlops_plan_Extent extent = made_2;
+    dmlops_plan_SeparableTile tile = made_3;
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
@@ -30018,48 +29495,48 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         -1, tensor.sizes.count)] > extent.columns);
     dmlops_plan_int_64 others;
     others.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, output.sizes.count); ++each_6) {
-        const int64_t size = output.sizes.items[each_6];
-        const int64_t stride = output.strides.items[dmlops_item(planning, each_6, output.strides.count)];
+    for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, output.sizes.count); ++each_4) {
+        const int64_t size = output.sizes.items[each_4];
+        const int64_t stride = output.strides.items[dmlops_item(planning, each_4, output.strides.count)];
         dmlops_plan_int_64_insert(planning, &others, others.count, (size > 1) ? stride : 0);
     }
     int64_t vector = dmlops_plan_vector_width(planning, output.bits, extent.columns,
         output.strides.items[dmlops_item(planning, -1, output.strides.count)], &others);
     dmlops_out_define(planning, "", "COLUMN_STEP", is_apart ? tile.across : 1);
     dmlops_out_define(planning, "", "OUTPUT_VECTOR", (is_apart || (tile.columns == 1)) ? 1 : vector);
-    dmlops_plan_Loop_16 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < output.sizes.count; ++each_8) {
-        const int64_t size = output.sizes.items[each_8];
-        dmlops_plan_int_16 made_9;
-        made_9.count = 0;
-        dmlops_plan_Loop made_10;
-        made_10.size = size;
-        made_10.strides = made_9;
-        dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_10);
+    dmlops_plan_Loop_16 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < output.sizes.count; ++each_6) {
+        const int64_t size = output.sizes.items[each_6];
+        dmlops_plan_int_16 made_7;
+        made_7.count = 0;
+        dmlops_plan_Loop made_8;
+        made_8.size = size;
+        made_8.strides = made_7;
+        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_8);
     }
-    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &made_7);
-    dmlops_plan_Loop_16 made_12;
-    made_12.count = 0;
+    dmlops_plan_Dimension_10 made_9 = dmlops_plan_dimensions(planning, &made_5);
+    dmlops_plan_Loop_16 made_10;
+    made_10.count = 0;
+    dmlops_plan_int_16 made_11;
+    made_11.count = 0;
+    dmlops_plan_Loop made_12;
+    made_12.size = down;
+    made_12.strides = made_11;
+    dmlops_plan_Loop_16_insert(planning, &made_10, made_10.count, &made_12);
     dmlops_plan_int_16 made_13;
     made_13.count = 0;
     dmlops_plan_Loop made_14;
-    made_14.size = down;
+    made_14.size = across;
     made_14.strides = made_13;
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_Loop made_16;
-    made_16.size = across;
-    made_16.strides = made_15;
-    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
-    dmlops_plan_Dimension_10 made_17 = dmlops_plan_dimensions(planning, &made_12);
+    dmlops_plan_Loop_16_insert(planning, &made_10, made_10.count, &made_14);
+    dmlops_plan_Dimension_10 made_15 = dmlops_plan_dimensions(planning, &made_10);
     dmlops_plan_SeparableParams params;
-    params.sizes = made_11;
+    params.sizes = made_9;
     params.lists = known.lists;
     params.activations = known.activations;
     params.elements = told->elements;
-    params.tiles = made_17;
+    params.tiles = made_15;
     params.planeCount = extent.planes;
     params.groupColumns = grid_.columns;
     params.scalars = known.scalars;
@@ -30127,17 +29604,9 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
             dmlops_plan_element_count(planning, &kept)));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* bound = &told->tensors.items[each_1];
-        if (bound->is_present) {
-            dmlops_plan_check_span(planning, bound);
-        }
-    }
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
-    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
+    dmlops_plan_Buffer made_1 = dmlops_out_scratch(planning, 8, 0);
+    dmlops_out_write(planning, &made_1);
     dmlops_plan_Extent extent = dmlops_plan_extent_of(planning, &output);
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, tile.across);
@@ -30150,39 +29619,39 @@ DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", "ACROSS", tile.across);
     dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
     dmlops_out_define(planning, "", "ROOM", 2048);
-    dmlops_plan_Loop_16 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < output.sizes.count; ++each_5) {
-        const int64_t size = output.sizes.items[each_5];
-        dmlops_plan_int_16 made_6;
-        made_6.count = 0;
-        dmlops_plan_Loop made_7;
-        made_7.size = size;
-        made_7.strides = made_6;
-        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_7);
+    dmlops_plan_Loop_16 made_2;
+    made_2.count = 0;
+    for (int64_t each_3 = 0; each_3 < output.sizes.count; ++each_3) {
+        const int64_t size = output.sizes.items[each_3];
+        dmlops_plan_int_16 made_4;
+        made_4.count = 0;
+        dmlops_plan_Loop made_5;
+        made_5.size = size;
+        made_5.strides = made_4;
+        dmlops_plan_Loop_16_insert(planning, &made_2, made_2.count, &made_5);
     }
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &made_4);
-    dmlops_plan_Loop_16 made_9;
-    made_9.count = 0;
+    dmlops_plan_Dimension_10 made_6 = dmlops_plan_dimensions(planning, &made_2);
+    dmlops_plan_Loop_16 made_7;
+    made_7.count = 0;
+    dmlops_plan_int_16 made_8;
+    made_8.count = 0;
+    dmlops_plan_Loop made_9;
+    made_9.size = down;
+    made_9.strides = made_8;
+    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_9);
     dmlops_plan_int_16 made_10;
     made_10.count = 0;
     dmlops_plan_Loop made_11;
-    made_11.size = down;
+    made_11.size = across;
     made_11.strides = made_10;
-    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_11);
-    dmlops_plan_int_16 made_12;
-    made_12.count = 0;
-    dmlops_plan_Loop made_13;
-    made_13.size = across;
-    made_13.strides = made_12;
-    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_13);
-    dmlops_plan_Dimension_10 made_14 = dmlops_plan_dimensions(planning, &made_9);
+    dmlops_plan_Loop_16_insert(planning, &made_7, made_7.count, &made_11);
+    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &made_7);
     dmlops_plan_NearbyParams params;
-    params.sizes = made_8;
+    params.sizes = made_6;
     params.lists = known.lists;
     params.activations = known.activations;
     params.elements = told->elements;
-    params.tiles = made_14;
+    params.tiles = made_12;
     params.planeCount = extent.planes;
     params.groupColumns = groups.columns;
     params.scalars = known.scalars;
@@ -30332,6 +29801,509 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
+/* The window: the definition's own, or that of a contraction. */
+DMLOPS_CALLED dmlops_plan_Sliding dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Factors factors = told->factors;
+    if (factors.window.sizes.count == 0) {
+        return told->sliding;
+    }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &factors.window);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    int64_t behind = dmlops_subtract(tensor.sizes.count, window.sizes.count);
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < tensor.sizes.count; ++d) {
+        const int64_t size = tensor.sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_insert(planning, &limits, limits.count, size);
+        }
+    }
+    dmlops_plan_Frame frame;
+    frame.first = window.right_first;
+    frame.steps = window.right_steps;
+    frame.taps = window.right_taps;
+    frame.limits = limits;
+    dmlops_plan_Sliding made_1;
+    made_1.places = factors.right;
+    made_1.sizes = window.sizes;
+    made_1.axes = window.axes;
+    made_1.window = frame;
+    made_1.counted = told->sliding.counted;
+    return made_1;
+}
+
+/* The window along one of its dimensions, counted from the last; of one place beyond the first. */
+DMLOPS_CALLED dmlops_plan_Line dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end) {
+    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
+    if (d < 0) {
+        dmlops_plan_Line made_1;
+        made_1.places = 1;
+        made_1.first = 0;
+        made_1.step = 1;
+        made_1.tap = 1;
+        made_1.limit = 1;
+        made_1.elements = 1;
+        made_1.divisor = 1;
+        return made_1;
+    }
+    dmlops_plan_Frame frame = sliding->window;
+    dmlops_plan_int_8 divisors = told->factors.window.right_divisors;
+    int64_t first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
+    dmlops_plan_Line made_2;
+    made_2.places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
+    made_2.first = first;
+    made_2.step = dmlops_subtract(frame.steps.items[dmlops_item(planning, d, frame.steps.count)], first);
+    made_2.tap = dmlops_subtract(frame.taps.items[dmlops_item(planning, d, frame.taps.count)], first);
+    made_2.limit = frame.limits.items[dmlops_item(planning, d, frame.limits.count)];
+    made_2.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+        sliding->axes.count)], output->sizes.count)];
+    made_2.divisor = (divisors.count > 0) ? divisors.items[dmlops_item(planning, d, divisors.count)] : 1;
+    return made_2;
+}
+
+/* Whether the shader has such a way for the description. */
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
+    for (int64_t d = 0; d < sliding.axes.count; ++d) {
+        const int64_t axis = sliding.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output.sizes.count, sliding.sizes.count), d));
+    }
+    dmlops_plan_Frame counted = sliding.counted;
+    for (int64_t each_1 = 0; each_1 < counted.first.count; ++each_1) {
+        const int64_t first = counted.first.items[each_1];
+        const int64_t tap = counted.taps.items[dmlops_item(planning, each_1, counted.taps.count)];
+        is_straight = is_straight && (tap > first);
+    }
+    return is_straight;
+}
+
+/* Whether a contraction has a window, and so few rows for each group of channels that they make no tile. Places that
+   are quotients only blocks have. */
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, int64_t rows) {
+    dmlops_plan_Window window = told->factors.window;
+    if (!told->factors.applies || (window.sizes.count == 0) || (rows >= 4)) {
+        return 0;
+    }
+    return !dmlops_plan_is_divided(planning, &window) || dmlops_plan_in_blocks(planning, told, shader);
+}
+
+/* Whether threads work out blocks. */
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
+    dmlops_plan_Line down = made_1;
+    dmlops_plan_Line across = made_2;
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across,
+        dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding, &down, &across)));
+    return (block.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+}
+
+/* How many layers a window has: places that differ in its last two dimensions only, for one channel. */
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    int64_t channels = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
+    return dmlops_plan_times(planning, dmlops_divide(dmlops_plan_element_count(planning, &sliding->sizes),
+        dmlops_multiply(down->places, across->places)), channels);
+}
+
+/* What the first place of the window for element 0 leaves over. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_modulo(line->first, line->divisor);
+}
+
+/* How far elements are apart that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
+}
+
+/* How far the windows of so many neighbours reach together. */
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
+        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
+        line->divisor), 1);
+}
+
+/* Whether a thread can hold what a block of that size needs. */
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns) {
+    int is_small = (dmlops_multiply(down->places, across->places) <= 81) && (dmlops_min(down->step, across->step) > 0);
+    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
+    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_plan_reach(planning, across,
+        columns)) <= 40);
+}
+
+/* The block of a thread: as large as leaves enough of them, if up to so many share each. */
+DMLOPS_CALLED dmlops_plan_Block dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, int64_t shares) {
+    int64_t least_rows = dmlops_plan_alike(planning, down);
+    int64_t least_columns = dmlops_plan_alike(planning, across);
+    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
+    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
+        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
+    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
+        least_columns);
+    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(4, least_columns)),
+        least_columns);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
+        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)))) {
+        rows = dmlops_divide(rows, 2);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
+        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns)))) {
+        columns = dmlops_divide(columns, 2);
+    }
+    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns)) {
+        dmlops_plan_Block made_1;
+        made_1.rows = 0;
+        made_1.columns = 1;
+        made_1.vector = 1;
+        made_1.stored = 1;
+        made_1.lead = 0;
+        return made_1;
+    }
+    int64_t vector = dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor), dmlops_gcd(across->limit,
+        dmlops_divide(dmlops_multiply(columns, across->step), across->divisor)));
+    int64_t stored = dmlops_gcd(dmlops_plan_whole_vectors(planning, output), dmlops_gcd(across->elements, columns));
+    dmlops_plan_Block made_2;
+    made_2.rows = rows;
+    made_2.columns = columns;
+    made_2.vector = vector;
+    made_2.stored = stored;
+    made_2.lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
+        across->divisor), vector);
+    return made_2;
+}
+
+/* How many threads may share the layers of a block: those of a sum. */
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+    layers) {
+    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 8) : 1;
+}
+
+/* How many threads share a block: more where there are few blocks. */
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
+    int64_t shares = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
+        131072))) {
+        shares = dmlops_multiply(2, shares);
+    }
+    return shares;
+}
+
+/* How many neighbours along the last dimension are whole vectors wherever they begin at a multiple. */
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
+    int64_t vector = ((tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == 1) && (tensor->bits
+        >= 16)) ? 4 : 1;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if ((d != last) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return vector;
+}
+
+/* How many threads share a window, so that they read neighbours: more where there are few windows. */
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 256) && (dmlops_multiply(4, lanes) <= places) &&
+        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
+        lanes = dmlops_multiply(2, lanes);
+    }
+    return lanes;
+}
+
+/* How weights are read, in the order of the shader's constants; nothing where there are none. */
+DMLOPS_CALLED dmlops_plan_Weights dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader) {
+    if (shader->sliding.weights == -1) {
+        dmlops_plan_int_16 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_64 made_2;
+        made_2.count = 0;
+        dmlops_plan_Weights made_3;
+        made_3.steps = made_1;
+        made_3.words = made_2;
+        return made_3;
+    }
+    dmlops_plan_Window window = dmlops_plan_upright(planning, &told->factors.window);
+    dmlops_plan_Tensor weights = told->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        told->tensors.count)];
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    int64_t first = 0;
+    for (int64_t d = 0; d < window.left_first.count; ++d) {
+        const int64_t place = window.left_first.items[d];
+        int64_t stride = weights.strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights.strides.count,
+            window.sizes.count), d), weights.strides.count)];
+        first = dmlops_add(first, dmlops_multiply(place, stride));
+        dmlops_plan_int_8_insert(planning, &steps, steps.count,
+            dmlops_modulo(dmlops_multiply(dmlops_subtract(window.left_taps.items[dmlops_item(planning, d,
+            window.left_taps.count)], place), stride), INT64_C(4294967296)));
+    }
+    int64_t groups = dmlops_max(window.groups, 1);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, &output);
+    int64_t rows = dmlops_divide(output.sizes.items[dmlops_item(planning,
+        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output.sizes.count)],
+        groups);
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_64_insert(planning, &words, words.count, told->factors.depth);
+    dmlops_plan_int_64_insert(planning, &words, words.count, tensor.strides.items[dmlops_item(planning, 1,
+        tensor.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_max(rows, 1));
+    dmlops_plan_int_64_insert(planning, &words, words.count, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning, counts_rows,
+        weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count, weights.strides.items[dmlops_item(planning,
+        dmlops_subtract(1, counts_rows), weights.strides.count)]);
+    dmlops_plan_int_64_insert(planning, &words, words.count,
+        dmlops_multiply(dmlops_divide(weights.sizes.items[dmlops_item(planning, 0, weights.sizes.count)], groups),
+        weights.strides.items[dmlops_item(planning, 0, weights.strides.count)]));
+    dmlops_plan_int_16 constants;
+    constants.count = 0;
+    dmlops_plan_int_8 made_4 = dmlops_plan_padded(planning, &steps);
+    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
+    dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &window.right_divisors);
+    dmlops_plan_int_16_extend(planning, &constants, made_5.count, made_5.items);
+    dmlops_plan_Weights made_6;
+    made_6.steps = constants;
+    made_6.words = words;
+    return made_6;
+}
+
+/* How far apart in the tensor windows begin that differ in a dimension of the output, but for those that they move
+   along. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        int64_t step = 0;
+        for (int64_t number = 0; number < sliding->places.count; ++number) {
+            const int64_t place = sliding->places.items[number];
+            if ((place == d) && (size > 1)) {
+                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
+            }
+        }
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, step);
+    }
+    dmlops_plan_int_8 made_1 = dmlops_plan_padded(planning, &steps);
+    return made_1;
+}
+
+/* The constants of a frame: first coordinates, steps, taps, limits. */
+DMLOPS_CALLED dmlops_plan_int_32 dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
+        const int64_t step = frame->steps.items[each_1];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, dmlops_subtract(step, first));
+    }
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
+        const int64_t tap = frame->taps.items[each_2];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
+        dmlops_plan_int_8_insert(planning, &taps, taps.count, dmlops_subtract(tap, first));
+    }
+    dmlops_plan_int_32 words;
+    words.count = 0;
+    dmlops_plan_int_8_4 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->first);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &steps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &taps);
+    dmlops_plan_int_8_4_insert(planning, &lists, lists.count, &frame->limits);
+    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
+        const dmlops_plan_int_8* entries = &lists.items[each_3];
+        dmlops_plan_int_8 made_4 = dmlops_plan_eight(planning, entries);
+        dmlops_plan_int_32_extend(planning, &words, made_4.count, made_4.items);
+    }
+    return words;
+}
+
+/* The constants of a window on a tensor: sizes, frame, strides. */
+DMLOPS_CALLED dmlops_plan_int_64 dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding*
+    sliding, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_8 made_1 = dmlops_plan_eight(planning, &sliding->sizes);
+    dmlops_plan_int_64_extend(planning, &words, made_1.count, made_1.items);
+    dmlops_plan_int_32 made_2 = dmlops_plan_frame_words(planning, &sliding->window);
+    dmlops_plan_int_64_extend(planning, &words, made_2.count, made_2.items);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
+            dmlops_plan_int_8_insert(planning, &strides, strides.count, stride);
+        }
+    }
+    dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &strides);
+    dmlops_plan_int_64_extend(planning, &words, made_3.count, made_3.items);
+    return words;
+}
+
+/* The macros of a shader that works in blocks. */
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    dmlops_out_define(planning, "", "BLOCK_ROWS", block->rows);
+    dmlops_out_define(planning, "", "BLOCK_COLUMNS", block->columns);
+    dmlops_out_define(planning, "", "WINDOW_HEIGHT", down->places);
+    dmlops_out_define(planning, "", "WINDOW_WIDTH", across->places);
+    dmlops_out_define(planning, "", "STEP_Y", down->step);
+    dmlops_out_define(planning, "", "STEP_X", across->step);
+    dmlops_out_define(planning, "", "TAP_Y", down->tap);
+    dmlops_out_define(planning, "", "TAP_X", across->tap);
+    dmlops_out_define(planning, "", "DIVISOR_Y", down->divisor);
+    dmlops_out_define(planning, "", "DIVISOR_X", across->divisor);
+    dmlops_out_define(planning, "", "REST_Y", dmlops_plan_rest(planning, down));
+    dmlops_out_define(planning, "", "REST_X", dmlops_plan_rest(planning, across));
+    dmlops_out_define(planning, "", "LEAD", block->lead);
+}
+
+/* One dispatch; the passes of the definition where windows do not fit. */
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding = dmlops_plan_sliding_of(planning, told, shader);
+    dmlops_plan_Tensor tensor = told->tensors.items[dmlops_item(planning, shader->sliding.tensor, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->sliding.output, told->tensors.count)];
+    dmlops_plan_Line made_1 = dmlops_plan_line_of(planning, told, &sliding, &output, 1);
+    dmlops_plan_Line made_2 = dmlops_plan_line_of(planning, told, &sliding, &output, 0);
+    dmlops_plan_Line down = made_1;
+    dmlops_plan_Line across = made_2;
+    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding, &down, &across);
+    int64_t most = dmlops_plan_most_shares(planning, told, layers);
+    dmlops_plan_Block block = dmlops_plan_block_of(planning, &tensor, &output, &down, &across, most);
+    int is_all = 1;
+    for (int64_t other = 0; other < told->tensors.count; ++other) {
+        const dmlops_plan_Tensor* one = &told->tensors.items[other];
+        is_all = is_all && !(one->is_output && one->is_present && (other != shader->sliding.output));
+    }
+    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && !is_all)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    if (whole >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+        return;
+    }
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
+    if (shader->contracted.number != -1) {
+        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
+    }
+    dmlops_out_share(planning);
+    dmlops_plan_Weights weights = dmlops_plan_weights_of(planning, told, shader);
+    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
+    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
+    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
+    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
+    int is_block = block.rows > 0;
+    int64_t in_group = is_block ? 128 : 256;
+    int64_t blocks = dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down), blocks_across);
+    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
+    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
+        lanes);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "PASS", shader->sliding.number);
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_out_define(planning, "", "OUTPUT_RANK", output.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_RANK", sliding.sizes.count);
+    dmlops_out_define(planning, "", "WINDOW_AXIS", sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]);
+    if (shader->sliding.weights != -1) {
+        dmlops_out_define(planning, "", "ROW_AXIS", told->factors.left.items[dmlops_item(planning,
+            dmlops_plan_row_dimension(planning, &told->factors, &output), told->factors.left.count)]);
+        dmlops_out_define(planning, "", "DIVIDED", (int64_t)dmlops_plan_is_divided(planning, &told->factors.window));
+    }
+    dmlops_out_define(planning, "", "WINDOW_VECTOR", block.vector);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", block.stored);
+    dmlops_out_define(planning, "", "IN_BLOCKS", (int64_t)is_block);
+    if (is_block) {
+        dmlops_plan_define_block(planning, &block, &down, &across);
+        if (shader->sliding.weights != -1) {
+            dmlops_out_define(planning, "", "SHARES", shares);
+        }
+    } else {
+        dmlops_out_define(planning, "", "LANES", lanes);
+    }
+    dmlops_plan_int_32 counted;
+    counted.count = 0;
+    if (sliding.counted.first.count > 0) {
+        dmlops_plan_int_32 made_4 = dmlops_plan_frame_words(planning, &sliding.counted);
+        counted = made_4;
+    }
+    dmlops_plan_Loop_16 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < output.sizes.count; ++each_6) {
+        const int64_t size = output.sizes.items[each_6];
+        dmlops_plan_int_16 made_7;
+        made_7.count = 0;
+        dmlops_plan_Loop made_8;
+        made_8.size = size;
+        made_8.strides = made_7;
+        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_8);
+    }
+    dmlops_plan_Dimension_10 made_9 = dmlops_plan_dimensions(planning, &made_5);
+    dmlops_plan_int_8 made_10 = dmlops_plan_plane_steps(planning, &sliding, &tensor, &output);
+    dmlops_plan_int_64 made_11 = dmlops_plan_window_constants(planning, &sliding, &tensor);
+    dmlops_plan_Loop_16 made_12;
+    made_12.count = 0;
+    dmlops_plan_int_16 made_13;
+    made_13.count = 0;
+    dmlops_plan_Loop made_14;
+    made_14.size = blocks_down;
+    made_14.strides = made_13;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_14);
+    dmlops_plan_int_16 made_15;
+    made_15.count = 0;
+    dmlops_plan_Loop made_16;
+    made_16.size = blocks_across;
+    made_16.strides = made_15;
+    dmlops_plan_Loop_16_insert(planning, &made_12, made_12.count, &made_16);
+    dmlops_plan_Dimension_10 made_17 = dmlops_plan_dimensions(planning, &made_12);
+    dmlops_plan_SlidingParams params;
+    params.sizes = made_9;
+    params.planeSteps = made_10;
+    params.window = made_11;
+    params.counted = counted;
+    params.weightsSteps = weights.steps;
+    params.lists = known.lists;
+    params.activations = known.activations;
+    params.elements = told->elements;
+    params.count = whole;
+    params.layers = layers;
+    params.planes = planes;
+    params.blocks = made_17;
+    params.groupColumns = groups.columns;
+    params.weights = weights.words;
+    params.scalars = known.scalars;
+    dmlops_put_SlidingParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
 /* The same with rows and columns, and with them the factors, in each other's place. */
 DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     (void)planning;
@@ -30429,22 +30401,14 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
     dmlops_out_define(planning, "", "ROW_AXIS", matrices.row_axis);
     dmlops_out_define(planning, "", "COLUMN_AXIS", matrices.column_axis);
     dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(4, words) : 16, 0);
-    dmlops_out_write(planning, &made_3);
+    dmlops_plan_Buffer made_1 = dmlops_out_scratch(planning, (split.parts > 1) ? dmlops_multiply(4, words) : 16, 0);
+    dmlops_out_write(planning, &made_1);
     dmlops_out_share(planning);
     int64_t number = shader->contracted.number;
     int64_t in_group = dmlops_multiply(share.lanes, share.width);
@@ -30462,21 +30426,25 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", "TILE_ROWS", matrices.rows);
     dmlops_out_define(planning, "", "TILE_COLUMNS", dmlops_multiply(share.width, share.columns));
     dmlops_out_define(planning, "", "TILES_WALKED", 1);
-    dmlops_plan_int_96 places = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_int_96 made_2 = dmlops_plan_window_words(planning, told, shader);
+    dmlops_plan_CommonConstants common;
+    common.split = split;
+    common.window = made_2;
+    common.known = known;
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning,
         split.across, matrices.count), split.parts), in_group), in_group, 1);
-    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &matrices, 0, &split,
-        &places, &known, &groups);
+    dmlops_plan_ContractionParams params = dmlops_plan_contraction_params(planning, told, shader, &matrices, 0,
+        &common, &groups);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &matrices, 0, &split, &places, &known, dmlops_add(number,
-            1), whole);
+        dmlops_plan_dispatch_single(planning, told, shader, &matrices, 0, &common, dmlops_add(number, 1), whole);
     }
 }
 
-/* Bytes and thin matrices by passes of their own, others by matrix units where they suit these, or else by ordinary
-   arithmetic. */
+/* Bytes and thin matrices by passes of their own, others by matrix units where they suit these, else by sliding over
+   the input where a group of channels has few rows, else by tiles of ordinary arithmetic; and by the passes of the
+   definition where those are as good. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
@@ -30493,7 +30461,19 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
         dmlops_plan_matrix_units(planning, told, shader, &found);
         return;
     }
-    dmlops_plan_contraction(planning, told, shader, &found);
+    if (dmlops_plan_is_of_bytes(planning, told, shader)) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    if (dmlops_plan_suits_sliding(planning, told, shader, found.rows)) {
+        dmlops_plan_sliding(planning, told, shader);
+        return;
+    }
+    if (found.is_worth) {
+        dmlops_plan_contraction(planning, told, shader, &found);
+    } else {
+        dmlops_plan_definition(planning, told, shader);
+    }
 }
 
 /* The least power of 2 that is not below a number, 1 or more. */
@@ -30996,35 +30976,27 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_definition(planning, told, shader);
         return;
     }
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
     dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->rows.output, told->tensors.count)];
-    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
-    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_plan_Known known = dmlops_plan_begin_form(planning, told, shader, &output);
     dmlops_plan_Layout found = dmlops_plan_layout_of(planning, told, shader);
     dmlops_plan_tell_vectors(planning, told, shader, &found);
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, found.reduced.count); ++each_3) {
-        const dmlops_plan_Loop* item = &found.reduced.items[each_3];
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, found.reduced.count); ++each_1) {
+        const dmlops_plan_Loop* item = &found.reduced.items[each_1];
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_plan_Loop made_4 = dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1,
+    dmlops_plan_Loop made_2 = dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1,
         found.reduced.count)], found.vector);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_4);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
     dmlops_plan_Sets sets = dmlops_plan_sets_of(planning, &found.kept, &vectors);
     dmlops_plan_Sharing sharing = dmlops_plan_shared(planning, &sets);
     int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
     int64_t extent = (told->reduced.count > 0) ? sets.extent : dmlops_min(sets.extent, dmlops_multiply(4, block));
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_5);
+        dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
     }
     int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
         sharing.threads), parts);
@@ -31038,17 +31010,17 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", "VECTOR", found.vector);
     dmlops_out_define(planning, "", "KEPT_RANK", found.kept.count);
     dmlops_out_define(planning, "", "REDUCED_RANK", vectors.count);
-    dmlops_plan_int_16 made_6;
-    made_6.count = 0;
-    for (int64_t each_7 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); each_7 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); ++each_7) {
+    dmlops_plan_int_16 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); each_5 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); ++each_5) {
         const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
-            found.reduced.count)].strides.items[each_7];
-        dmlops_plan_int_16_insert(planning, &made_6, made_6.count, dmlops_modulo(stride, INT64_C(4294967296)));
+            found.reduced.count)].strides.items[each_5];
+        dmlops_plan_int_16_insert(planning, &made_4, made_4.count, dmlops_modulo(stride, INT64_C(4294967296)));
     }
-    dmlops_plan_Dimension_10 made_8 = dmlops_plan_of_tensors(planning, &found.kept);
-    dmlops_plan_Dimension_10 made_9 = dmlops_plan_of_tensors(planning, &vectors);
+    dmlops_plan_Dimension_10 made_6 = dmlops_plan_of_tensors(planning, &found.kept);
+    dmlops_plan_Dimension_10 made_7 = dmlops_plan_of_tensors(planning, &vectors);
     dmlops_plan_RowsParams params;
     params.lists = known.lists;
     params.activations = known.activations;
@@ -31059,9 +31031,9 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     params.partVectors = extent;
     params.partCount = parts;
     params.groupColumns = grid_.columns;
-    params.steps = made_6;
-    params.keptLoops = made_8;
-    params.rowLoops = made_9;
+    params.steps = made_4;
+    params.keptLoops = made_6;
+    params.rowLoops = made_7;
     dmlops_put_RowsParams(planning, &params);
     dmlops_out_dispatch(planning, &grid_, 0);
 }

@@ -9,7 +9,7 @@
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
-- `==` compares lists of numbers, entry by entry; `in` looks for a number in one.
+- `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
 - `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
   `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
@@ -690,13 +690,14 @@ class _Translation:
                 if not _fits(first.type, second.type):
                     raise self.module.refused(node, "comparing different lists")
                 return Value(f"{c_type(first.type)}_equal({first.text}, {second.text})", BOOL)
-            case ast.Compare(left=left, ops=[ast.In()], comparators=[right]):
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
                 item, whole = self.expr(left), self.list_of(right)
                 kind = whole.type
                 is_list = isinstance(kind, ListOf) and kind.capacity is not None and kind.element == INT
                 if not is_list or item.type != INT:
                     raise self.module.refused(node, "looking for this")
-                return Value(f"{c_type(kind)}_has({whole.text}, {_bare(item.text)})", BOOL)
+                sign = "" if isinstance(op, ast.In) else "!"
+                return Value(f"{sign}{c_type(kind)}_has({whole.text}, {_bare(item.text)})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):

@@ -15,15 +15,7 @@ from .definition import Definition, DefinitionShader, Eight, Window, padded
 from .loops import Words, ceil_div, element_count, times
 from .phases import has_phases, is_divided, is_pointwise, most_places, phase_count, row_dimension
 from .told import NONE, Sizes, Tensor
-from .tuning import (
-    TILE_DEPTH,
-    TILE_FEW_ROWS,
-    TILE_GATHERED_DEPTH,
-    TILE_PRODUCTS,
-    TILE_SHALLOW,
-    TILE_SHALLOW_DEPTH,
-    TILE_SMALL,
-)
+from .tuning import TILE_PRODUCTS
 
 MOST_BYTES = 33025  # products of differences of bytes, whose sum is an integer of 32 bits
 
@@ -46,8 +38,8 @@ class Matrices(NamedTuple):
     """The output as matrices. `is_worth`: tiles are faster than the definition.
 
     `sizes` are those of the output, 1 along rows, and along columns unless there is a window. `run` are the
-    neighbours along a row that lie side by side in the output. A tile takes `tile_depth` products at once.
-    Where there are phases, `sizes` and `columns` are those of the largest, and so is `depth`.
+    neighbours along a row that lie side by side in the output. Where there are phases, `sizes` and `columns`
+    are those of the largest, and so is `depth`.
     """
 
     is_worth: bool
@@ -58,7 +50,6 @@ class Matrices(NamedTuple):
     columns: int
     run: int
     depth: int
-    tile_depth: int
     count: int  # type: ignore[assignment]  # it hides a method of tuples
     left: Side
     right: Side
@@ -72,16 +63,11 @@ class TapStep(NamedTuple):
     step: int
 
 
-def is_read(places: Sizes, axis: int) -> bool:
-    """Whether a factor is read at the coordinate of that dimension."""
-    return axis in places
-
-
 def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
     """The longest dimension that only one factor has; NONE where there is none."""
     found, longest = NONE, 0
     for axis, size in enumerate(sizes):
-        if is_read(places, axis) and not is_read(others, axis) and size > longest:
+        if axis in places and axis not in others and size > longest:
             found, longest = axis, size
     return found
 
@@ -141,7 +127,7 @@ def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
     """The sizes of the output, or of its largest phase, 1 along some dimensions."""
     sizes: Eight = []
     for axis, size in enumerate(output.sizes):
-        own = 1 if is_read(ones, axis) else size
+        own = 1 if axis in ones else size
         for d, divisor in enumerate(window.right_divisors):
             own = ceil_div(own, divisor) if axis == window.axes[d] else own
         sizes.append(own)
@@ -177,12 +163,11 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     row_axis = own_axis(output.sizes, factors.left, factors.right)
     column_axis = own_axis(output.sizes, factors.right, factors.left)
     is_there = row_axis != NONE and column_axis != NONE
-    is_there = is_there and not is_read(factors.left_less, column_axis)
-    is_there = is_there and not is_read(factors.right_less, row_axis)
+    is_there = is_there and column_axis not in factors.left_less
+    is_there = is_there and row_axis not in factors.right_less
     rows = output.sizes[row_axis] if is_there else 1
     columns = output.sizes[column_axis] if is_there else 1
     count = element_count(output.sizes) // (rows * columns)
-    is_shallow = is_small(rows, columns, factors.depth, count)
     return Matrices(
         is_there and is_tiled(told, shader, times(times(rows, columns), factors.depth)),
         boxed(output, [row_axis, column_axis], factors.window),
@@ -192,7 +177,6 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         columns if output.strides[column_axis] == 1 else 1,
         factors.depth,
-        TILE_SHALLOW_DEPTH if is_shallow else TILE_DEPTH,
         count,
         side_of(left, factors.left, output.sizes, row_axis, factors.depth),
         side_of(right, factors.right, output.sizes, column_axis, factors.depth),
@@ -257,7 +241,6 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
         columns,
         1 if is_divided(window) else side_by_side(output, row_axis),
         depth,
-        TILE_DEPTH if factors.depth % TILE_DEPTH == 0 else TILE_GATHERED_DEPTH,
         count,
         Side(axis_steps(output, row_axis, row_step), depth_step, matrix_step, True, vector),
         Side(
@@ -317,10 +300,9 @@ def first_of(window: Window, tensor: Tensor) -> int:
     return first
 
 
-def is_small(rows: int, columns: int, depth: int, count: int) -> bool:
-    """Whether matrices have so few products that a GPU waits for each group, not for all of them."""
-    tiles = times(ceil_div(rows, 32) * ceil_div(columns, 32), count)
-    return rows > TILE_FEW_ROWS and depth <= TILE_SHALLOW and tiles < TILE_SMALL
+def tiles_of(found: Matrices, rows: int, columns: int) -> int:
+    """How many tiles of that size there are."""
+    return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
 
 
 def stored_at_once(found: Matrices, output: Tensor) -> int:

@@ -10,21 +10,23 @@ its right factor from the places of the window; the weights are put in order fir
 from __future__ import annotations
 
 from math import gcd
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from .capabilities import Capability
-from .contraction_params import Split, contraction_params, window_words
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, Window, space_of, tell_known
-from .loops import ceil_div, check_span, element_count, grid, times
+from .contraction import define_matrices
+from .contraction_passes import PARTS_PASS, CommonConstants, Split, contraction_params, window_words
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Window
+from .forms import begin_form
+from .loops import ceil_div, element_count, grid, times
 from .matrices import (
     Matrices,
     Side,
     axis_steps,
     first_of,
-    is_bordered,
     merged_last,
     side_vector,
     stored_at_once,
+    tiles_of,
 )
 from .ordering import ORDERING, copied, copied_words, pays_to_copy
 from .phases import is_divided, is_pointwise
@@ -48,6 +50,7 @@ from .tuning import (
 )
 
 WAVE = 32  # threads
+EIGHTS_PASS = 2  # puts the left factor of a convolution in order; its number, from the contraction's
 
 
 class UnitTile(NamedTuple):
@@ -199,11 +202,6 @@ def is_tall(found: Matrices) -> bool:
     return ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= UNITS_TALL
 
 
-def tiles_of(found: Matrices, rows: int, columns: int) -> int:
-    """How many tiles of that size there are."""
-    return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
-
-
 def unit_split(found: Matrices, tile: UnitTile, row: Row) -> Split:
     """How groups share the work. Sums are worked out in parts where there are few tiles, and a dispatch that
     adds them up costs less than that."""
@@ -267,21 +265,8 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     words = part_words + times(4, in_order(found) if is_ordered else copied_items)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    out.begin()
-    for tensor in told.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
-    out.define("ROW_AXIS", found.row_axis)
-    if is_windowed:
-        out.define("WINDOW_RANK", len(window.sizes))
-        out.define("WINDOW_AXIS", window.axes[0])
-        out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
-        out.define("BORDERED", int(is_bordered(window, told.tensors[contracted.right], output)))
-        out.define("PHASED", int(is_divided(window)))
-        out.define("TAPS_AT_ONCE", row.taps)
-    else:
-        out.define("COLUMN_AXIS", found.column_axis)
+    known = begin_form(out, told, shader, output)
+    define_matrices(out, told, shader, found, tile.depth, row.taps)
     out.define("TILE_DEPTH", tile.depth)
     out.define("IN_PARTS", int(split.parts > 1))
     out.write(out.scratch(max(4 * words, 16)))
@@ -289,18 +274,16 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
-    places = window_words(out, told, shader)
+    common = CommonConstants(split, window_words(out, told, shader), known)
     if is_copied:
         out.define("ORDERED", 1)
         out.define("LEFT_ALONG", int(left.is_along))
         out.define("RIGHT_ALONG", int(right.is_along))
-        dispatch_single(
-            out, told, shader, found, first, split, places, known, number + ORDERING, copied_items
-        )
+        dispatch_single(out, told, shader, found, first, common, number + ORDERING, copied_items)
         left = Halves(left.is_along, 8)
         right = Halves(right.is_along, 8)
     if is_ordered:
-        dispatch_single(out, told, shader, found, first, split, places, known, number + 2, in_order(found))
+        dispatch_single(out, told, shader, found, first, common, number + EIGHTS_PASS, in_order(found))
         first = 2 * part_words
         left = Halves(True, 8)
         factors = ordered(found, output)
@@ -314,10 +297,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("OUTPUT_VECTOR", stored_at_once(found, output) if split.parts == 1 else 1)
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
-    params = contraction_params(told, shader, factors, first, split, places, known, groups)
+    params = contraction_params(told, shader, factors, first, common, groups)
     out.dispatch(params, groups, is_ordered or is_copied)
     if split.parts > 1:
-        dispatch_single(out, told, shader, found, first, split, places, known, number + 1, whole)
+        dispatch_single(out, told, shader, found, first, common, number + PARTS_PASS, whole)
 
 
 def ordered(found: Matrices, output: Tensor) -> Matrices:
@@ -348,16 +331,14 @@ def dispatch_single(
     shader: DefinitionShader,
     found: Matrices,
     first: int,
-    split: Split,
-    window: Annotated[list[int], 96],
-    known: Known,
+    common: CommonConstants,
     number: int,
     threads: int,
 ) -> None:
     """Pass `number`, in which each thread has an item of its own, or some to add up; that one waits for
     the parts."""
     contracted = shader.contracted
-    is_last = number == contracted.number + 1
+    is_last = number == contracted.number + PARTS_PASS
     vector = stored_at_once(found, told.tensors[contracted.output]) if is_last else 1
     at_once = 4 if is_last and found.columns % 4 == 0 else 1
     groups = grid(out, threads // at_once, SINGLE_THREADS, 1)
@@ -367,5 +348,5 @@ def dispatch_single(
     out.define("RIGHT_VECTOR", 1)
     out.define("OUTPUT_VECTOR", vector)
     out.define("PART_VECTOR", at_once)
-    params = contraction_params(told, shader, found, first, split, window, known, groups)
+    params = contraction_params(told, shader, found, first, common, groups)
     out.dispatch(params, groups, is_last)

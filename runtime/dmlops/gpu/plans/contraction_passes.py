@@ -1,4 +1,4 @@
-"""The constants of the passes of contractions, whatever works them out."""
+"""What all passes of contractions have in common, however these are worked out: their constants."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from .phases import period
 from .planning import Planning
 from .told import Groups, Signed, Sizes
 
+PARTS_PASS = 1  # adds up sums that are in parts; its number, from the contraction's
+
+WindowWords = Annotated[list[int], 96]
+
 
 class Split(NamedTuple):
     """How groups share the work: tiles along a matrix, parts of each sum, and the products in a part."""
@@ -21,13 +25,22 @@ class Split(NamedTuple):
     products: int
 
 
+class CommonConstants(NamedTuple):
+    """What is the same in all passes of a plan: how groups share the work, the words of a window, and what
+    the description alone gives."""
+
+    split: Split
+    window: WindowWords
+    known: Known
+
+
 class ContractionParams(NamedTuple):
     sizes: Eight
     "of the output, 1 along rows, and along columns without a window; lists fill two vectors"
     leftSteps: Eight
     "from one element of the output to the next"
     rightSteps: Eight
-    window: Annotated[list[int], 96]
+    window: WindowWords
     lists: Lists
     activations: Annotated[list[int], 32]
     rank: Signed
@@ -53,20 +66,18 @@ class ContractionParams(NamedTuple):
     tap: Words
 
 
-def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> Annotated[list[int], 96]:
+def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> WindowWords:
     """The constants of a window on the right factor, where that is; none where there is no window."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     behind = len(right.sizes) - len(window.sizes)
     strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
-    words: Annotated[list[int], 96] = []
+    words: WindowWords = []
     if len(window.sizes) > 0:
         words.extend(strided_words(out, told, shader, strides))
     return words
 
 
-def strided_words(
-    out: Planning, told: Definition, shader: DefinitionShader, strides: Sizes
-) -> Annotated[list[int], 96]:
+def strided_words(out: Planning, told: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
     """The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides,
     divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase."""
     window, contracted = told.factors.window, shader.contracted
@@ -82,7 +93,7 @@ def strided_words(
         taps.append((window.right_taps[d] - first) * periods[d] // window.right_divisors[d])
         left_steps.append((window.left_taps[d] - window.left_first[d]) * left.strides[behind + d])
     limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
-    words: Annotated[list[int], 96] = []
+    words: WindowWords = []
     lists: Annotated[list[Sizes], 16] = [
         window.sizes,
         window.right_first,
@@ -104,9 +115,7 @@ def contraction_params(
     shader: DefinitionShader,
     found: Matrices,
     first: int,
-    split: Split,
-    window: Annotated[list[int], 96],
-    known: Known,
+    common: CommonConstants,
     groups: Groups,
 ) -> ContractionParams:
     """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
@@ -116,25 +125,24 @@ def contraction_params(
         step = tap_step(factors.window, told.tensors[shader.contracted.left]).step
         tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
         tap.append(found.left.matrix % 2**32)
-    return tapped_params(told, shader, found, split, window, known, groups, tap)
+    return tapped_params(told, shader, found, common, groups, tap)
 
 
 def tapped_params(
     told: Definition,
     shader: DefinitionShader,
     found: Matrices,
-    split: Split,
-    window: Annotated[list[int], 96],
-    known: Known,
+    common: CommonConstants,
     groups: Groups,
     tap: Words,
 ) -> ContractionParams:
     """The same; `tap` are the constants of a place of the window."""
+    split, known = common.split, common.known
     return ContractionParams(
         found.sizes,
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
-        window,
+        common.window,
         known.lists,
         known.activations,
         len(told.tensors[shader.contracted.output].sizes),
