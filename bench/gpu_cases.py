@@ -255,13 +255,77 @@ def others(side: int = LARGE) -> Iterator[Case]:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Layer:
+    """A convolution of square images, or one backward: windows and strides are alike in both dimensions, and
+    padding keeps the size but for the stride."""
+
+    channels: int
+    size: int
+    filters: int
+    window: int
+    stride: int = 1
+    groups: int = 1
+    images: int = 32
+
+    @property
+    def name(self) -> str:
+        window = f"{self.window}x{self.window}" + (f"/{self.stride}" if self.stride > 1 else "")
+        is_depthwise = self.groups == self.channels
+        kind = (
+            f"depthwise {window} {self.channels}"
+            if is_depthwise
+            else f"{window} {self.channels}-{self.filters}"
+        )
+        return f"{kind} {self.size}x{self.size}" + ("" if self.images == 32 else f" {self.images}")
+
+    def tensors(self, filters: Sequence[int], result: int, data_type: str) -> dict[str, dict[str, Any]]:
+        """Input, filters of these sizes, and a result of so many rows and columns."""
+        return {
+            "InputTensor": tensor((self.images, self.channels, self.size, self.size), data_type),
+            "FilterTensor": tensor((*filters, self.window, self.window), data_type),
+            "OutputTensor": tensor((self.images, self.filters, result, result), data_type),
+        }
+
+    def members(self, direction: str, before: int, after: int) -> dict[str, Any]:
+        """What is no tensor, with so much padding on either side."""
+        return {
+            "Mode": "CROSS_CORRELATION", "Direction": direction, "Strides": [self.stride] * 2,
+            "Dilations": [1, 1], "StartPadding": [before] * 2, "EndPadding": [after] * 2,
+            "OutputPadding": [0, 0], "GroupCount": self.groups,
+        }  # fmt: skip
+
+
+CONVOLUTIONS = (
+    *(Layer(64, 56, 256, 1), Layer(256, 56, 64, 1), Layer(256, 56, 512, 1, 2)),
+    *(Layer(1024, 14, 256, 1), Layer(512, 7, 2048, 1)),
+    *(Layer(64, 56, 64, 3), Layer(128, 28, 128, 3), Layer(256, 14, 256, 3), Layer(512, 7, 512, 3)),
+    *(Layer(64, 56, 64, 3, images=1), Layer(256, 14, 256, 3, images=1)),
+    *(Layer(128, 56, 128, 3, 2), Layer(3, 224, 64, 7, 2)),
+    *(Layer(128, 56, 128, 3, 1, 128), Layer(512, 28, 512, 3, 2, 512), Layer(960, 7, 960, 3, 1, 960)),
+    *(Layer(240, 28, 240, 5, 1, 240), Layer(96, 56, 96, 5, 2, 96), Layer(96, 112, 96, 3, 1, 96, 1)),
+)
+"""Of ResNet, MobileNet and their like."""
+
+SPREAD = (
+    *(Layer(64, 56, 64, 3), Layer(256, 14, 256, 3)),
+    *(Layer(128, 64, 64, 2, 2, images=8), Layer(512, 16, 256, 2, 2, images=8), Layer(128, 56, 64, 3, 2)),
+    *(Layer(512, 8, 256, 4, 2, images=64), Layer(128, 32, 64, 4, 2, images=64)),
+    *(Layer(64, 32, 3, 4, 2, images=64), Layer(256, 32, 256, 4, 2, images=1)),
+    Layer(21, 64, 21, 16, 8, images=1),
+    *(Layer(128, 28, 128, 4, 2, 128), Layer(128, 56, 128, 3, 1, 128)),
+)
+"""Backward: of U-Net, DCGAN, FCN and their like."""
+
+
 def products() -> Iterator[Case]:
     """Matrix products, some as in language models; convolutions and poolings as in well-known networks."""
 
-    def product(name: str, rows: int, depth: int, columns: int, data_type: str, turned: bool = False) -> Case:
+    def product(rows: int, depth: int, columns: int, data_type: str, turned: bool = False) -> Case:
         right = (1, 1, columns, depth) if turned else (1, 1, depth, columns)
+        name = str(rows) if rows == depth == columns else f"{rows}x{depth}x{columns}"
         return drawn(
-            f"gemm {name} {data_type}", "GEMM",
+            f"gemm {name}{' turned' if turned else ''} {data_type}", "GEMM",
             {
                 "ATensor": tensor((1, 1, rows, depth), data_type),
                 "BTensor": tensor(right, data_type),
@@ -272,59 +336,33 @@ def products() -> Iterator[Case]:
             TransA="NONE", TransB="TRANSPOSE" if turned else "NONE", Alpha=1.0, Beta=0.0,
         )  # fmt: skip
 
-    def convolution(
-        name: str,
-        channels: int,
-        size: int,
-        filters: int,
-        window: int,
-        stride: int,
-        data_type: str,
-        groups: int = 1,
-        images: int = 32,
-    ) -> Case:
-        padding, result = window // 2, -(-size // stride)
-        shown = "" if images == 32 else f" {images}"
+    def convolution(layer: Layer, data_type: str) -> Case:
+        window, stride, padding, result = (
+            layer.window,
+            layer.stride,
+            layer.window // 2,
+            -(-layer.size // layer.stride),
+        )
+        own = layer.channels // layer.groups  # channels of a group
         return drawn(
-            f"convolution {name}{shown} {data_type}", "CONVOLUTION",
-            {
-                "InputTensor": tensor((images, channels, size, size), data_type),
-                "FilterTensor": tensor((filters, channels // groups, window, window), data_type),
-                "OutputTensor": tensor((images, filters, result, result), data_type),
-            },
-            lambda torch, x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups),
-            2 * images * filters * result**2 * (channels // groups) * window**2,
-            Mode="CROSS_CORRELATION", Direction="FORWARD", Strides=[stride] * 2, Dilations=[1, 1],
-            StartPadding=[padding] * 2, EndPadding=[padding] * 2, OutputPadding=[0, 0], GroupCount=groups,
+            f"convolution {layer.name} {data_type}", "CONVOLUTION",
+            layer.tensors((layer.filters, own), result, data_type),
+            lambda torch, x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, layer.groups),
+            2 * layer.images * layer.filters * result**2 * own * window**2,
+            **layer.members("FORWARD", padding, padding),
         )  # fmt: skip
 
-    def spread(
-        name: str,
-        channels: int,
-        size: int,
-        filters: int,
-        window: int,
-        stride: int,
-        data_type: str,
-        groups: int = 1,
-        images: int = 32,
-    ) -> Case:
+    def spread(layer: Layer, data_type: str) -> Case:
         """A backward convolution, whose result is as many times larger as the stride."""
-        padding, rest, result = (window - stride + 1) // 2, (window - stride) % 2, size * stride
-        shown = "" if images == 32 else f" {images}"
+        window, stride = layer.window, layer.stride
+        padding, rest = (window - stride + 1) // 2, (window - stride) % 2
         return drawn(
-            f"spread {name}{shown} {data_type}", "CONVOLUTION",
-            {
-                "InputTensor": tensor((images, channels, size, size), data_type),
-                "FilterTensor": tensor((channels, filters // groups, window, window), data_type),
-                "OutputTensor": tensor((images, filters, result, result), data_type),
-            },
+            f"spread {layer.name} {data_type}", "CONVOLUTION",
+            layer.tensors((layer.channels, layer.filters // layer.groups), layer.size * stride, data_type),
             lambda torch, x, w: torch.nn.functional.conv_transpose2d(
-                x, w, None, stride, padding, rest, groups
+                x, w, None, stride, padding, rest, layer.groups
             ),
-            Mode="CROSS_CORRELATION", Direction="BACKWARD", Strides=[stride] * 2, Dilations=[1, 1],
-            StartPadding=[padding] * 2, EndPadding=[padding - rest] * 2, OutputPadding=[0, 0],
-            GroupCount=groups,
+            **layer.members("BACKWARD", padding, padding - rest),
         )  # fmt: skip
 
     def pooling(
@@ -347,57 +385,21 @@ def products() -> Iterator[Case]:
         )  # fmt: skip
 
     for data_type in ("float32", "float16"):
-        yield product("64", 64, 64, 64, data_type)
-        yield convolution("3x3 16-16 14x14", 16, 14, 16, 3, 1, data_type, images=1)
-        yield spread("4x4/2 16-16 7x7", 16, 7, 16, 4, 2, data_type, images=1)
+        yield product(64, 64, 64, data_type)
+        yield convolution(Layer(16, 14, 16, 3, images=1), data_type)
+        yield spread(Layer(16, 7, 16, 4, 2, images=1), data_type)
         yield pooling("MAX", 16, 14, 3, 2, data_type, images=1)
         for size in (1024, 2048, 4096):
-            yield product(str(size), size, size, size, data_type)
-        yield product("4096 turned", 4096, 4096, 4096, data_type, turned=True)
-        yield product("1001x999x1003", 1001, 999, 1003, data_type)
+            yield product(size, size, size, data_type)
+        yield product(4096, 4096, 4096, data_type, turned=True)
+        yield product(1001, 999, 1003, data_type)
         for rows in (1, 4, 32):
-            yield product(f"{rows}x4096x4096", rows, 4096, 4096, data_type)
-            yield product(f"{rows}x4096x11008 turned", rows, 4096, 11008, data_type, turned=True)
-        yield convolution("1x1 64-256 56x56", 64, 56, 256, 1, 1, data_type)
-        yield convolution("1x1 256-64 56x56", 256, 56, 64, 1, 1, data_type)
-        yield convolution("1x1/2 256-512 56x56", 256, 56, 512, 1, 2, data_type)
-        yield convolution("1x1 1024-256 14x14", 1024, 14, 256, 1, 1, data_type)
-        yield convolution("1x1 512-2048 7x7", 512, 7, 2048, 1, 1, data_type)
-        yield convolution("3x3 64-64 56x56", 64, 56, 64, 3, 1, data_type)
-        yield convolution("3x3 128-128 28x28", 128, 28, 128, 3, 1, data_type)
-        yield convolution("3x3 256-256 14x14", 256, 14, 256, 3, 1, data_type)
-        yield convolution("3x3 512-512 7x7", 512, 7, 512, 3, 1, data_type)
-        for size, channels in ((56, 64), (14, 256)):
-            yield convolution(
-                f"3x3 {channels}-{channels} {size}x{size}",
-                channels,
-                size,
-                channels,
-                3,
-                1,
-                data_type,
-                images=1,
-            )
-        yield convolution("3x3/2 128-128 56x56", 128, 56, 128, 3, 2, data_type)
-        yield convolution("7x7/2 3-64 224x224", 3, 224, 64, 7, 2, data_type)
-        yield convolution("depthwise 3x3 128 56x56", 128, 56, 128, 3, 1, data_type, groups=128)
-        yield convolution("depthwise 3x3/2 512 28x28", 512, 28, 512, 3, 2, data_type, groups=512)
-        yield convolution("depthwise 3x3 960 7x7", 960, 7, 960, 3, 1, data_type, groups=960)
-        yield convolution("depthwise 5x5 240 28x28", 240, 28, 240, 5, 1, data_type, groups=240)
-        yield convolution("depthwise 5x5/2 96 56x56", 96, 56, 96, 5, 2, data_type, groups=96)
-        yield convolution("depthwise 3x3 96 112x112", 96, 112, 96, 3, 1, data_type, groups=96, images=1)
-        yield spread("3x3 64-64 56x56", 64, 56, 64, 3, 1, data_type)
-        yield spread("3x3 256-256 14x14", 256, 14, 256, 3, 1, data_type)
-        yield spread("2x2/2 128-64 64x64", 128, 64, 64, 2, 2, data_type, images=8)
-        yield spread("2x2/2 512-256 16x16", 512, 16, 256, 2, 2, data_type, images=8)
-        yield spread("3x3/2 128-64 56x56", 128, 56, 64, 3, 2, data_type)
-        yield spread("4x4/2 512-256 8x8", 512, 8, 256, 4, 2, data_type, images=64)
-        yield spread("4x4/2 128-64 32x32", 128, 32, 64, 4, 2, data_type, images=64)
-        yield spread("4x4/2 64-3 32x32", 64, 32, 3, 4, 2, data_type, images=64)
-        yield spread("4x4/2 256-256 32x32", 256, 32, 256, 4, 2, data_type, images=1)
-        yield spread("16x16/8 21-21 64x64", 21, 64, 21, 16, 8, data_type, images=1)
-        yield spread("depthwise 4x4/2 128 28x28", 128, 28, 128, 4, 2, data_type, groups=128)
-        yield spread("depthwise 3x3 128 56x56", 128, 56, 128, 3, 1, data_type, groups=128)
+            yield product(rows, 4096, 4096, data_type)
+            yield product(rows, 4096, 11008, data_type, turned=True)
+        for layer in CONVOLUTIONS:
+            yield convolution(layer, data_type)
+        for layer in SPREAD:
+            yield spread(layer, data_type)
         yield pooling("MAX", 64, 112, 3, 2, data_type)
         yield pooling("MAX", 64, 112, 3, 2, data_type, images=1)
         yield pooling("MAX", 64, 112, 2, 2, data_type)
