@@ -17,7 +17,6 @@ of torch, without it of the reference, before they are timed.
 from __future__ import annotations
 
 import argparse
-import importlib
 import itertools
 import json
 import statistics
@@ -32,7 +31,8 @@ from xml.sax.saxutils import escape
 import compiled
 import gpu_peak
 import numpy as np
-from gpu_cases import LARGE, SMALL, Case, cases, others
+from gpu_cases import LARGE, SMALL, Case, cases, squares
+from torch_gpu import torch_on_gpu
 
 from dmlops import gpu, reference
 from dmlops.gpu.memory import array_of, buffer_size
@@ -172,14 +172,9 @@ def on_vulkan(
 
 def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, float] | None:
     """The result and GB/s, or None without torch or without its GPU."""
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError:
+    torch = torch_on_gpu()
+    if torch is None:
         return None
-    if not torch.cuda.is_available():
-        return None
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # float32 as it is
-    torch.backends.cudnn.benchmark = True
     strides = {name: case.desc[name].get("Strides") for name in arrays}
 
     def on_device(name: str) -> Any:
@@ -277,7 +272,7 @@ def main() -> None:
     wanted = [case for case in cases() if any(text in case.name for text in arguments.only)]
 
     if arguments.compile_only:
-        copied = next(others())
+        copied = next(squares())
         for case, one in itertools.product(
             (copied, *wanted), (gpu.Capability(0), *gpu.Capability, ~gpu.Capability(0))
         ):
@@ -299,7 +294,7 @@ def main() -> None:
     else:
         timer, side, groups = VulkanTimer(device, RUNS, CALLS), LARGE, gpu_peak.GROUPS
     print(f"{device.name}: GB/s")
-    ceiling: float = measured(next(others(side)), arguments, device, timer)["shader"]
+    ceiling: float = measured(next(squares(side)), arguments, device, timer)["shader"]
     peaks = gpu_peak.operations_per_second(device, timer.seconds, arguments.folder, groups)
     print("arithmetic:", *(f"{peak / 1e12:.1f} T/s of {kind}" for kind, peak in peaks.items()))
     results: dict[str, dict[str, Any]] = {}

@@ -15,7 +15,6 @@ reference, or in result and speed with torch where that has a GPU: call by call,
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import statistics
 import sys
@@ -27,6 +26,7 @@ from typing import Any
 
 import compiled
 import numpy as np
+from torch_gpu import torch_on_gpu
 
 import dmlops
 from dmlops import TensorDesc, gpu, reference
@@ -130,14 +130,9 @@ def small_work(device: Any) -> dict[str, float]:
 
 def on_torch(network: Network, data: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, float]] | None:
     """The result and seconds; None without torch or without its GPU."""
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError:
+    torch = torch_on_gpu()
+    if torch is None:
         return None
-    if not torch.cuda.is_available():
-        return None
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # float32 as it is
-    torch.backends.cudnn.benchmark = True
     moved = {name: torch.from_numpy(array).cuda() for name, array in data.items()}
 
     def called() -> Any:

@@ -3,7 +3,7 @@
     python bench/tune.py [FOLDER] --compile-only
     python bench/tune.py [FOLDER] [--only NAME ...] [--write]
 
-For each number, one after the other, the cases of `gpu_cases.py` that depend on it are timed with each
+For each number, one after the other, the cases of `gpu_cases` that depend on it are timed with each
 candidate in its place. A candidate takes it if it is faster by MARGIN in the geometric mean; later numbers
 are tried with those found before. With --write the table of the runtime gets what was found, and
 `make generate` takes it to the package and the header. The first form fills FOLDER with SPIR-V, for a machine

@@ -14,7 +14,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import contraction, matrix_units
+from dmlops.gpu.plans import matrix_units, ordering
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.matrix_units import UnitTile
 from gpu_device import device, run_in_guard_zones
@@ -308,8 +308,8 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
 def test_factors_in_order_give_them_too(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(contraction, "TILE_COPIED", 1)
-    monkeypatch.setattr(contraction, "TILE_COPIED_LINES", 1)
+    monkeypatch.setattr(ordering, "TILE_COPIED", 1)
+    monkeypatch.setattr(ordering, "TILE_COPIED_LINES", 1)
     desc = PRODUCTS[name]
     first, second, *_ = gpu.planned(desc, UNITS).dispatches
     assert (first.defines["PASS"], second.defines["ORDERED"], second.waits) == (5, 1, True)

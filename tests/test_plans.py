@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,9 @@ def translated(plans: Plans) -> None:
         (2, "the field size", "def f(a: Pair) -> int:\n    return a.size\n"),
         (2, "Pair with other fields", "def f(a: Few) -> Pair:\n    return Pair(a)\n"),
         (2, "Pair with other fields", "def f(a: Few) -> Pair:\n    return Pair(second=a, first=a)\n"),
+        (2, "the field third", "def f(a: Pair) -> Pair:\n    return a._replace(third=a.first)\n"),
+        (2, "first of another type", "def f(a: Pair, b: Loops) -> Pair:\n    return a._replace(first=b)\n"),
+        (2, "_replace() of this", "def f(a: Few) -> Few:\n    return a._replace(first=a)\n"),
         (2, "first, neither Read nor Written,", BUFFERS + "out.bind(Plain(first=a))\n"),
         (2, "second, Read after what is Written,", BUFFERS + "out.bind(Late(first=a, second=a))\n"),
         (2, "bind() of this", BUFFERS + "out.bind(1)\n"),
@@ -91,6 +95,7 @@ def translated(plans: Plans) -> None:
         (4, "changing a list", FEW + "b: Few = list(a)\n\n    for c in b:\n        b.append(c)\n"),
         (4, "changing b", NUMBER + "b: Few = [a]\n    c = Pair(b, b)\n    b.append(a)\n"),
         (4, "changing b", NUMBER + "b: Few = []\n    while a:\n        b.append(1)\n        Pair(b, b)\n"),
+        (4, "changing b", "def f(a: Pair):\n    b: Few = []\n    a._replace(first=b)\n    b.append(1)\n"),
         (3, "extending a list", FEW + "b: Few = []\n    b.extend(1)\n"),
         (3, "extending a list", FEW + "b: Few = []\n    b.extend([b] * 2)\n"),
         (2, "looking for this", "def f(a: Few) -> bool:\n    return True in a\n"),
@@ -141,7 +146,13 @@ def k(values: Few, count: int) -> int:
     kept.extend([9] * (0 - count))
     kept.extend(values[1:])
     kept.extend([5] * count)
-    return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values else 0
+    return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values and 4 not in values else 0
+
+
+def m(values: Few) -> int:
+    pair = Pair(values, [5])
+    other = pair._replace(second=pair.first, first=[7, 8])
+    return 1000 * other.first[0] + 100 * other.second[1] + 10 * pair.first[0] + pair.second[0]
 """
 
 MAIN = """
@@ -158,6 +169,7 @@ int main(void) {
     printf("%lld ", (long long)dmlops_plan_g(&planning, &values));
     printf("%lld %d ", (long long)dmlops_plan_h(&planning, 3), (int)planning.reason);
     printf("%lld %d ", (long long)dmlops_plan_k(&planning, &values, 1), (int)planning.reason);
+    printf("%lld %d ", (long long)dmlops_plan_m(&planning, &values), (int)planning.reason);
     dmlops_plan_k(&planning, &values, 2);
     printf("%d ", (int)planning.reason);
     planning.reason = DMLOPS_REASON_NONE;
@@ -187,13 +199,13 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
     )
     paths = (f"-I{ROOT / 'generated/include'}", f"-I{tmp_path}", str(tmp_path / "main.c"), "-o", str(program))
     subprocess.run([compiler("gcc"), *options, *paths], check=True)
-    scope: dict[str, object] = {}
+    scope: dict[str, object] = {"Pair": namedtuple("Pair", "first second")}
     source = ARITHMETIC.replace("Few", "list")
     exec(f"from math import gcd\n{source}", scope)
-    f, g, h, k = (scope[name] for name in "fghk")
-    assert callable(f) and callable(g) and callable(h) and callable(k)
+    f, g, h, k, m = (scope[name] for name in "fghkm")
+    assert callable(f) and callable(g) and callable(h) and callable(k) and callable(m)
     room = plans.reasons.names["ROOM"]
-    expected = [f(5, -9), 2**63 - 1, g([1, 2, 3]), h(3), 0, k([1, 2, 3], 1), 0, room, room]
+    expected = [f(5, -9), 2**63 - 1, g([1, 2, 3]), h(3), 0, k([1, 2, 3], 1), 0, m([1, 2, 3]), 0, room, room]
     found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     assert [int(number) for number in found.split()] == expected
 

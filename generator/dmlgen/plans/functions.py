@@ -5,11 +5,11 @@
 - `bool` and `str` are `int` and `const char*`. A text is never made, but for the name of a macro,
   f"{text}_END".
 - A record, a NamedTuple, is a struct: given by address, copied where it is kept. Fields may be given by
-  name, in their order.
+  name, in their order; `_replace` gives a copy with others in some of them.
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
-- `==` compares lists of numbers, entry by entry; `in` looks for a number in one.
+- `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
 - `extend` takes a list of numbers, or `[number] * count`.
 - `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
   `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
@@ -36,6 +36,7 @@ from dmlgen.plans.model import (
     NOTHING,
     PLANNING,
     TEXT,
+    Field,
     Function,
     ListOf,
     Module,
@@ -689,13 +690,14 @@ class _Translation:
                 if not _fits(first.type, second.type):
                     raise self.module.refused(node, "comparing different lists")
                 return Value(f"{c_type(first.type)}_equal({first.text}, {second.text})", BOOL)
-            case ast.Compare(left=left, ops=[ast.In()], comparators=[right]):
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
                 item, whole = self.expr(left), self.list_of(right)
                 kind = whole.type
                 is_list = isinstance(kind, ListOf) and kind.capacity is not None and kind.element == INT
                 if not is_list or item.type != INT:
                     raise self.module.refused(node, "looking for this")
-                return Value(f"{c_type(kind)}_has({whole.text}, {_bare(item.text)})", BOOL)
+                sign = "" if isinstance(op, ast.In) else "!"
+                return Value(f"{sign}{c_type(kind)}_has({whole.text}, {_bare(item.text)})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):
@@ -808,6 +810,8 @@ class _Translation:
                 record = self.module.types[name]
                 assert isinstance(record, Record)
                 return self.record(node, record, arguments)
+            case ast.Call(func=ast.Attribute(value=owner, attr="_replace"), args=[], keywords=changes):
+                return self.replaced(node, owner, changes)
             case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
                 function = self.module.functions[name]
                 own, self._next_name = self._next_name, None
@@ -828,15 +832,35 @@ class _Translation:
             raise self.module.refused(node, f"{record.name} with other fields")
         arguments = [*arguments, *(one.value for one in node.keywords)]
         own, self._next_name = self._next_name, None
-        values: list[Value] = []
-        for argument, field in zip(arguments, record.fields, strict=True):
-            value = self.expr(argument, field.type)
-            if not _fits(value.type, field.type):
-                raise self.module.refused(argument, f"{field.name} of another type")
-            values.append(value)
+        fields = [self.field_value(*one) for one in zip(record.fields, arguments, strict=True)]
+        return self.filled(own, record, "", fields)
+
+    def replaced(self, node: ast.Call, owner: ast.expr, changes: list[ast.keyword]) -> Value:
+        """A copy of a record with other values in some fields."""
+        own, self._next_name = self._next_name, None
+        source = self.expr(owner)
+        if not isinstance(source.type, Record):
+            raise self.module.refused(node, "_replace() of this")
+        fields: list[tuple[Field, Value]] = []
+        for one in changes:
+            field = source.type.field(one.arg or "")
+            if field is None:
+                raise self.module.refused(node, f"the field {one.arg}")
+            fields.append(self.field_value(field, one.value))
+        return self.filled(own, source.type, f" = {source.content}", fields)
+
+    def field_value(self, field: Field, node: ast.expr) -> tuple[Field, Value]:
+        """What a field of a record is given."""
+        value = self.expr(node, field.type)
+        if not _fits(value.type, field.type):
+            raise self.module.refused(node, f"{field.name} of another type")
+        return field, value
+
+    def filled(self, own: str | None, record: Record, start: str, fields: list[tuple[Field, Value]]) -> Value:
+        """A new record with these values."""
         name = own or self.new()
-        self.lines.append(f"{_declared(record, name)};")
-        for field, value in zip(record.fields, values, strict=True):
+        self.lines.append(f"{_declared(record, name)}{start};")
+        for field, value in fields:
             self.lines.append(f"{name}.{c_name(field.name)} = {_bare(value.content)};")
         return Value(f"&{name}", record)
 

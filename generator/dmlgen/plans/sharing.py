@@ -68,6 +68,8 @@ def _events(function: Function, node: ast.AST, loops: tuple[ast.AST, ...]) -> It
             yield from _kept([value], loops)
             yield Event("new", name, node, loops)
             return
+        case ast.Call(func=ast.Attribute(attr="_replace"), keywords=named):
+            yield from _kept([one.value for one in named], loops)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=arguments):
             if method in CHANGES:
                 yield Event("changed", name, node, loops)

@@ -82,14 +82,6 @@ def upright(window: Window) -> Window:
         taps.append(first[d] + way * tap)
         left_first.append(window.left_first[d] + moved * left_tap)
         left_taps.append(left_first[d] + way * left_tap)
-    return Window(
-        window.sizes,
-        window.groups,
-        window.axes,
-        left_first,
-        left_taps,
-        first,
-        steps,
-        taps,
-        window.right_divisors,
+    return window._replace(
+        left_first=left_first, left_taps=left_taps, right_first=first, right_steps=steps, right_taps=taps
     )

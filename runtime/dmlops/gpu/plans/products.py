@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from .bytes import plan_bytes, suits_bytes
-from .contraction import matrices_of, plan_contraction
-from .definition import Definition, DefinitionShader
+from .contraction import plan_contraction
+from .definition import Definition, DefinitionShader, plan_definition
+from .matrices import is_of_bytes, matrices_of
 from .matrix_units import plan_matrix_units, suits_units
 from .planning import Planning
+from .sliding import plan_sliding, suits_sliding
 from .thin import is_thin, plan_thin, thin_of
 
 
 def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
-    """Bytes and thin matrices by passes of their own, others by matrix units where they suit these, or else
-    by ordinary arithmetic."""
+    """Bytes and thin matrices by passes of their own, others by matrix units where they suit these, else by
+    sliding over the input where a group of channels has few rows, else by tiles of ordinary arithmetic; and
+    by the passes of the definition where those are as good."""
     found = matrices_of(told, shader)
     if suits_bytes(told, shader, found):
         plan_bytes(out, told, shader, found)
@@ -24,4 +27,13 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
     if suits_units(out, told, shader, found):
         plan_matrix_units(out, told, shader, found)
         return
-    plan_contraction(out, told, shader, found)
+    if is_of_bytes(told, shader):
+        plan_definition(out, told, shader)
+        return
+    if suits_sliding(told, shader, found.rows):
+        plan_sliding(out, told, shader)
+        return
+    if found.is_worth:
+        plan_contraction(out, told, shader, found)
+    else:
+        plan_definition(out, told, shader)

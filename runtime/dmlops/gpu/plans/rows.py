@@ -11,9 +11,8 @@ from .definition import (
     Lists,
     RowsPass,
     plan_definition,
-    space_of,
-    tell_known,
 )
+from .forms import begin_form
 from .loops import (
     COUNT_LIMIT,
     Dimensions,
@@ -22,7 +21,6 @@ from .loops import (
     Row,
     Words,
     ceil_div,
-    check_span,
     dimensions,
     grid,
     in_steps,
@@ -173,12 +171,8 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     if told.is_double or not fits(told, shader):
         plan_definition(out, told, shader)
         return
-    out.begin()
-    for tensor in told.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
     output = told.tensors[shader.rows.output]
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    known = begin_form(out, told, shader, output)
     found = layout_of(told, shader)
     tell_vectors(out, told, shader, found)
     vectors: Loops = found.reduced[:-1]

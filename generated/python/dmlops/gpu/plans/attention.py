@@ -192,16 +192,11 @@ def sources_of(
     sizes = kept_sizes[attention.target]
     if not is_whole(kept_sizes[attention.query], sizes):
         return no_sources()
-    return Sources(
-        source_of(attention, views.query, tensors, kept_sizes[attention.query], vector),
-        source_of(attention, views.key, tensors, kept_sizes[attention.key], vector),
-        source_of(attention, views.value, tensors, kept_sizes[attention.value], vector),
-        written_of(attention, views.output, tensors, sizes, 4),
-        NONE,
-        NONE,
-        0,
-        NONE,
-        NONE,
+    return no_sources()._replace(
+        query=source_of(attention, views.query, tensors, kept_sizes[attention.query], vector),
+        key=source_of(attention, views.key, tensors, kept_sizes[attention.key], vector),
+        value=source_of(attention, views.value, tensors, kept_sizes[attention.value], vector),
+        output=written_of(attention, views.output, tensors, sizes, 4),
     )
 
 
@@ -229,18 +224,9 @@ def settled(
     """The views of all keys and values, where those that are there before have all rows."""
     rows = kept_sizes[attention.key][2]
     before = min(rows_before(views.key_before, tensors), rows_before(views.value_before, tensors))
-    is_all = rows > 0 and before >= rows
-    return AttentionViews(
-        views.query,
-        views.key_before if is_all else views.key,
-        views.value_before if is_all else views.value,
-        views.output,
-        views.key_before,
-        views.value_before,
-        views.key_stored,
-        views.value_stored,
-        views.shared,
-    )
+    if rows == 0 or before < rows:
+        return views
+    return views._replace(key=views.key_before, value=views.value_before)
 
 
 def is_whole(query: Sizes, sizes: Sizes) -> bool:
@@ -258,7 +244,7 @@ def from_row(view: View, begin: int) -> View:
     first: Eight = []
     for place, step in zip(view.first, view.row, strict=True):
         first.append(place + begin * step)
-    return View(view.tensor, first, view.batch, view.head, view.row, view.element, view.limits)
+    return view._replace(first=first)
 
 
 def sources_split(
@@ -281,18 +267,21 @@ def sources_split(
     if stores and views.shared > 0:
         key_stored = written_of(attention, views.key_stored, tensors, keys, vector)
         value_stored = written_of(attention, views.value_stored, tensors, values, vector)
+    stored = plain._replace(key_stored=key_stored, value_stored=value_stored)
     begin = rows_before(views.key_before, tensors)
-    key, value, key_before, value_before = plain.key, plain.value, NONE, NONE
-    if is_split and 0 < begin < keys[2] and begin == rows_before(views.value_before, tensors):
-        key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), vector)
-        value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
+    if not is_split or not 0 < begin < keys[2] or begin != rows_before(views.value_before, tensors):
+        return stored
+    key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), vector)
+    value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
     if key_before == NONE or value_before == NONE:
-        return Sources(plain.query, key, value, plain.output, NONE, NONE, 0, key_stored, value_stored)
+        return stored
     rest = keys[2] - begin
-    key = source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector)
-    value = source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector)
-    return Sources(
-        plain.query, key, value, plain.output, key_before, value_before, begin, key_stored, value_stored
+    return stored._replace(
+        key=source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector),
+        value=source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector),
+        key_before=key_before,
+        value_before=value_before,
+        begin=begin,
     )
 
 

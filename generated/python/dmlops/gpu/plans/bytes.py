@@ -15,23 +15,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .contraction import (
+from .contraction_passes import (
+    PARTS_PASS,
+    CommonConstants,
     ContractionParams,
-    Matrices,
-    Side,
     Split,
-    axis_steps,
     contraction_params,
-    first_of,
-    is_of_bytes,
-    side_vector,
-    stored_at_once,
     strided_words,
     tapped_params,
     window_words,
 )
-from .definition import MAX_COUNT, Definition, DefinitionShader, Eight, Known, space_of, tell_known
-from .loops import Words, ceil_div, check_span, element_count, grid, times
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight
+from .forms import begin_form
+from .loops import Words, ceil_div, element_count, grid, times
+from .matrices import Matrices, Side, axis_steps, first_of, is_of_bytes, side_vector, stored_at_once, tiles_of
 from .matrix_units import WAVE
 from .planning import Planning
 from .reasons import Reason
@@ -47,6 +44,7 @@ from .tuning import (
     TILE_WALK,
 )
 
+BYTES_ORDER_PASS = 2  # puts both factors of a convolution in order; its number, from the contraction's
 BYTES_DEPTH = 64  # products that tiles take at once, as the shader has it
 
 
@@ -93,18 +91,13 @@ def byte_tile_for(found: Matrices, has_units: bool) -> ByteTile:
         return ByteTile(16, 64, 16, 16, ahead)
     if found.rows <= TILE_FEW_ROWS:
         return ByteTile(32, 64, 16, 32, ahead)
-    if found.rows > 64 and byte_tiles(found, 128, 256) >= BYTES_GROUPS and has_units:
+    if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and has_units:
         return ByteTile(128, 256, 64, 64, ahead)
-    if byte_tiles(found, 64, 128) >= enough:
+    if tiles_of(found, 64, 128) >= enough:
         return ByteTile(64, 128, 32, 32 if is_windowed and has_units else 64, ahead)
-    if byte_tiles(found, 64, 64) >= BYTES_GROUPS // 2:
+    if tiles_of(found, 64, 64) >= BYTES_GROUPS // 2:
         return ByteTile(64, 64, 32, 32, ahead)
     return ByteTile(16, 32, 16, 16, ahead)
-
-
-def byte_tiles(found: Matrices, rows: int, columns: int) -> int:
-    """How many tiles of that size there are."""
-    return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
 
 
 def byte_split(found: Matrices, tile: ByteTile) -> Split:
@@ -147,19 +140,12 @@ def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices,
     image = order.padded * (right.sizes[1] // told.factors.depth)
     for d, size in enumerate(right.sizes):
         image = times(image, size) if d > 1 else image
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.row_axis,
-        found.column_axis,
-        found.rows,
-        found.columns,
-        found.run,
-        times(element_count(told.factors.window.sizes), order.padded),
-        found.tile_depth,
-        found.count,
-        Side(axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16),
-        Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, order.vector),
+    return found._replace(
+        depth=times(element_count(told.factors.window.sizes), order.padded),
+        left=Side(
+            axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16
+        ),
+        right=Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, order.vector),
     )
 
 
@@ -204,11 +190,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     words = part_words + times(ceil_div(items, 4) * 4, order.vector // 4)
     if words >= MAX_COUNT // 4:  # bytes have offsets there
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    out.begin()
-    for tensor in told.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    known = begin_form(out, told, shader, output)
     out.define("ROW_AXIS", found.row_axis)
     if is_windowed:
         out.define("WINDOW_RANK", len(window.sizes))
@@ -221,8 +203,9 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.write(out.scratch(max(4 * words, 16)))
     out.share()
 
+    common = CommonConstants(split, window_words(out, told, shader), known)
     if is_ordered:
-        dispatch_items(out, told, shader, found, split, known, number + 2, order.vector, items)
+        dispatch_byte_items(out, told, shader, found, common, number + BYTES_ORDER_PASS, order.vector, items)
     out.define("PASS", number)
     out.define("NUM_THREADS", tile_threads(tile))
     out.define("LEFT_SUMS", int(sums_count(right, factors.lessens_right)))
@@ -240,13 +223,12 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     threads = split.down * split.across * found.count * split.parts * tile_threads(tile)
     groups = grid(out, threads, tile_threads(tile), 1)
     if is_ordered:
-        out.dispatch(
-            ordered_params(out, told, shader, made, order, split, part_words, known, groups), groups, True
-        )
+        params = ordered_params(out, told, shader, made, order, part_words, common, groups)
+        out.dispatch(params, groups, True)
     else:
-        out.dispatch(unordered_params(out, told, shader, found, split, known, groups), groups, False)
+        out.dispatch(unordered_params(told, shader, found, common, groups), groups, False)
     if split.parts > 1:
-        dispatch_items(out, told, shader, found, split, known, number + 1, 1, whole)
+        dispatch_byte_items(out, told, shader, found, common, number + PARTS_PASS, 1, whole)
 
 
 def define_lines(out: Planning, told: Definition, made: Matrices, gathered: int) -> None:
@@ -275,54 +257,43 @@ def ordered_params(
     shader: DefinitionShader,
     made: Matrices,
     order: InOrder,
-    split: Split,
     part_words: int,
-    known: Known,
+    common: CommonConstants,
     groups: Groups,
 ) -> ContractionParams:
     """The constants of the pass that multiplies factors in order, behind the parts of sums."""
-    window = strided_words(out, told, shader, pixel_strides(told, shader, order))
+    pixels = common._replace(window=strided_words(out, told, shader, pixel_strides(told, shader, order)))
     places = element_count(told.factors.window.sizes)
     tap: Words = [order.padded, places, 4 * part_words, 0, made.left.matrix]
-    return tapped_params(told, shader, made, split, window, known, groups, tap)
+    return tapped_params(told, shader, made, pixels, groups, tap)
 
 
 def unordered_params(
-    out: Planning,
-    told: Definition,
-    shader: DefinitionShader,
-    found: Matrices,
-    split: Split,
-    known: Known,
-    groups: Groups,
+    told: Definition, shader: DefinitionShader, found: Matrices, common: CommonConstants, groups: Groups
 ) -> ContractionParams:
     """The constants of a pass that reads the factors where they are."""
     window, left = told.factors.window, told.tensors[shader.contracted.left]
     first = first_of(window, left) if found.column_axis == NONE else 0
-    places = window_words(out, told, shader)
-    return contraction_params(told, shader, found, first, split, places, known, groups)
+    return contraction_params(told, shader, found, first, common, groups)
 
 
-def dispatch_items(
+def dispatch_byte_items(
     out: Planning,
     told: Definition,
     shader: DefinitionShader,
     found: Matrices,
-    split: Split,
-    known: Known,
+    common: CommonConstants,
     number: int,
     vector: int,
     items: int,
 ) -> None:
-    """Pass `number`, in which each thread has an item of its own; one that adds up parts waits for them."""
+    """Pass `number`, in which each thread puts so many bytes of a factor in order, or adds up the parts of a
+    sum; that one waits for these."""
     groups = grid(out, items, SINGLE_THREADS, 1)
+    is_last = number == shader.contracted.number + PARTS_PASS
     out.define("PASS", number)
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", vector)
     out.define("OUTPUT_VECTOR", 1)
-    out.dispatch(
-        unordered_params(out, told, shader, found, split, known, groups),
-        groups,
-        number == shader.contracted.number + 1,
-    )
+    out.dispatch(unordered_params(told, shader, found, common, groups), groups, is_last)

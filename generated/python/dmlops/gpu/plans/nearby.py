@@ -15,10 +15,9 @@ from .definition import (
     DefinitionShader,
     Lists,
     plan_definition,
-    space_of,
-    tell_known,
 )
-from .loops import Dimensions, Loop, Words, ceil_div, check_span, dimensions, element_count, grid, times
+from .forms import begin_form
+from .loops import Dimensions, Loop, Words, ceil_div, dimensions, element_count, grid, times
 from .planning import Planning
 from .reasons import Reason
 from .separable import extent_of
@@ -86,11 +85,7 @@ def plan_nearby(out: Planning, told: Definition, shader: DefinitionShader) -> No
     kept: Sizes = told.kept_sizes[0]
     if max(whole, element_count(kept)) >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, max(whole, element_count(kept)))
-    out.begin()
-    for bound in told.tensors:
-        if bound.is_present:
-            check_span(out, bound)
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    known = begin_form(out, told, shader, output)
     out.write(out.scratch(8))
 
     extent = extent_of(output)

@@ -17,15 +17,13 @@ from .definition import (
     Lists,
     SeparablePass,
     plan_definition,
-    space_of,
-    tell_known,
 )
+from .forms import begin_form
 from .loops import (
     Dimensions,
     Loop,
     Words,
     ceil_div,
-    check_span,
     dimensions,
     element_count,
     grid,
@@ -210,11 +208,7 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     whole = element_count(output.sizes)
     if whole >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
-    out.begin()
-    for bound in told.tensors:
-        if bound.is_present:
-            check_span(out, bound)
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    known = begin_form(out, told, shader, output)
     if len(shader.kept) > 0:
         out.write(out.scratch(8))
 

@@ -13,9 +13,11 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .contraction import Matrices, Split, contraction_params, side_vector, window_words
-from .definition import MAX_COUNT, Definition, DefinitionShader, space_of, tell_known
-from .loops import ceil_div, check_span, grid, power_below, times
+from .contraction_passes import PARTS_PASS, CommonConstants, Split, contraction_params, window_words
+from .definition import MAX_COUNT, Definition, DefinitionShader
+from .forms import begin_form
+from .loops import ceil_div, grid, power_below, times
+from .matrices import Matrices, side_vector
 from .matrix_units import dispatch_single
 from .planning import Planning
 from .reasons import Reason
@@ -58,19 +60,14 @@ class Lanes(NamedTuple):
 
 def turned(found: Matrices) -> Matrices:
     """The same with rows and columns, and with them the factors, in each other's place."""
-    return Matrices(
-        found.is_worth,
-        found.sizes,
-        found.column_axis,
-        found.row_axis,
-        found.columns,
-        found.rows,
-        1,
-        found.depth,
-        found.tile_depth,
-        found.count,
-        found.right,
-        found.left,
+    return found._replace(
+        row_axis=found.column_axis,
+        column_axis=found.row_axis,
+        rows=found.columns,
+        columns=found.rows,
+        run=1,
+        left=found.right,
+        right=found.left,
     )
 
 
@@ -121,12 +118,8 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: T
     words = times(whole, split.parts)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    out.begin()
-    for tensor in told.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
     output = told.tensors[shader.contracted.output]
-    known = tell_known(out, told, shader, 0, space_of(told, shader, 0), output.buffer)
+    known = begin_form(out, told, shader, output)
     out.define("ROW_AXIS", matrices.row_axis)
     out.define("COLUMN_AXIS", matrices.column_axis)
     out.define("IN_PARTS", int(split.parts > 1))
@@ -149,9 +142,9 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, thin: T
     out.define("TILE_ROWS", matrices.rows)
     out.define("TILE_COLUMNS", share.width * share.columns)
     out.define("TILES_WALKED", 1)
-    places = window_words(out, told, shader)
+    common = CommonConstants(split, window_words(out, told, shader), known)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
-    params = contraction_params(told, shader, matrices, 0, split, places, known, groups)
+    params = contraction_params(told, shader, matrices, 0, common, groups)
     out.dispatch(params, groups, False)
     if split.parts > 1:
-        dispatch_single(out, told, shader, matrices, 0, split, places, known, number + 1, whole)
+        dispatch_single(out, told, shader, matrices, 0, common, number + PARTS_PASS, whole)

@@ -1,0 +1,30 @@
+"""The cases of `bench/gpu.py`: operators at sizes that users have, each with the same computed by torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .attention import attentions
+from .case import LARGE, SMALL, Case
+from .gathers import gathers
+from .images import images
+from .moves import moves
+from .normalizations import normalizations
+from .products import of_bytes, products
+from .recurrents import recurrents
+from .squares import squares
+
+__all__ = ["LARGE", "SMALL", "Case", "cases", "squares"]
+
+
+def cases() -> Iterator[Case]:
+    yield from gathers()
+    yield from squares()
+    yield from squares(SMALL)
+    yield from products()
+    yield from normalizations()
+    yield from attentions()
+    yield from of_bytes()
+    yield from images()
+    yield from recurrents()
+    yield from moves()

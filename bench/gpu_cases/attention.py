@@ -1,0 +1,82 @@
+"""Attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .case import Case, drawn, size_of, tensor, uniform
+
+
+def attentions() -> Iterator[Case]:
+    """Of as many tokens as language models have at once, in heads of 64, and of one token more."""
+
+    def attention(batches: int, tokens: int, heads: int, data_type: str, queries: int | None = None) -> Case:
+        """As many queries as keys, or fewer."""
+        keys = tensor((batches, tokens, heads * 64), data_type)
+        asking = keys if queries is None else tensor((batches, queries, heads * 64), data_type)
+        shown = f"{batches}x{tokens}" if queries is None else f"{batches}x{queries} of {tokens}"
+
+        def on_torch(torch: Any, *parts: Any) -> Any:
+            split = (part.reshape(batches, -1, heads, 64).transpose(1, 2) for part in parts)
+            found = torch.nn.functional.scaled_dot_product_attention(*split)
+            return found.transpose(1, 2).reshape(batches, -1, heads * 64)
+
+        tensors = {"QueryTensor": asking, "KeyTensor": keys, "ValueTensor": keys, "OutputTensor": asking}
+        return drawn(
+            f"attention {shown} {heads} heads {data_type}", "MULTIHEAD_ATTENTION", tensors, on_torch,
+            4 * batches * heads * (queries or tokens) * tokens * 64,
+            Scale=0.125, MaskFilterValue=-1e4, HeadCount=heads, MaskType="NONE",
+        )  # fmt: skip
+
+    def decoding(batches: int, past: int, depth: int, data_type: str, presents: bool) -> Case:
+        """One token more: its query, key and value, after keys and values of earlier calls. torch has all of
+        them in one; with `presents` it has to put them there, as outputs are here."""
+        heads = 32
+        new = tensor((batches, 1, heads * depth), data_type)
+        old = tensor((batches, heads, past, depth), data_type)
+        whole = tensor((batches, heads, past + 1, depth), data_type)
+        names = ("QueryTensor", "KeyTensor", "ValueTensor")
+        tensors = {**dict.fromkeys(names, new), "PastKeyTensor": old, "PastValueTensor": old}
+        kept: dict[int, tuple[Any, Any]] = {}  # by where the old ones are
+
+        def joined(torch: Any, key: Any, value: Any, old_key: Any, old_value: Any) -> tuple[Any, Any]:
+            split = (part.reshape(batches, 1, heads, depth).transpose(1, 2) for part in (key, value))
+            first, second = (torch.cat(pair, 2) for pair in zip((old_key, old_value), split, strict=True))
+            return first, second
+
+        def on_torch(torch: Any, query: Any, *rest: Any) -> Any:
+            split = query.reshape(batches, 1, heads, depth).transpose(1, 2)
+            place = rest[2].data_ptr()
+            if not presents and place not in kept:
+                kept[place] = joined(torch, *rest)
+            found = torch.nn.functional.scaled_dot_product_attention(
+                split, *(joined(torch, *rest) if presents else kept[place])
+            )
+            return found.transpose(1, 2).reshape(batches, 1, heads * depth)
+
+        outputs = {"OutputTensor": new}
+        if presents:
+            outputs |= {"OutputPresentKeyTensor": whole, "OutputPresentValueTensor": whole}
+        found = (
+            f"{'decoding with presents' if presents else 'decoding'} {batches}x1 after {past}, {depth} wide"
+        )
+        return Case(
+            f"{found} {data_type}", "MULTIHEAD_ATTENTION",
+            tensors | outputs
+            | {"Scale": depth**-0.5, "MaskFilterValue": -1e4, "HeadCount": heads, "MaskType": "NONE"},
+            lambda: {
+                key: uniform(one["Sizes"], data_type, seed) for seed, (key, one) in enumerate(tensors.items())
+            },
+            on_torch, size_of(*tensors.values(), *outputs.values()), 4 * batches * heads * (past + 1) * depth,
+        )  # fmt: skip
+
+    for data_type in ("float32", "float16"):
+        yield attention(1, 65, 2, data_type)
+        for batches, tokens in ((1, 128), (1, 512), (1, 2048), (8, 128), (8, 512), (8, 2048)):
+            yield attention(batches, tokens, 12, data_type)
+        for batches in (1, 32):
+            yield attention(batches, 4096, 32, data_type, queries=1)
+            for depth in (64, 128):
+                yield decoding(batches, 4096, depth, data_type, False)
+                yield decoding(batches, 4096, depth, data_type, True)

@@ -1,0 +1,81 @@
+"""A case of the benchmark: an operator at a size that users have, and the same computed by torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import dmlops
+
+LARGE, SMALL = 4096, 64  # sides of square tensors
+
+Torch = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An operator with its data; `torch` computes the same, `bytes_moved` is what must move, and `operations`
+    are the multiplications and additions of products, 0 where memory alone is the limit."""
+
+    name: str
+    operator: str
+    desc: dict[str, Any]
+    arrays: Callable[[], dict[str, np.ndarray]]
+    torch: Torch
+    bytes_moved: int
+    operations: int = 0
+
+    def describe(self) -> Any:
+        return dmlops.from_json({"type": f"DML_OPERATOR_{self.operator}", "desc": self.desc})
+
+
+def tensor(sizes: Sequence[int], data_type: str, strides: Sequence[int] | None = None) -> dict[str, Any]:
+    return {"DataType": data_type.upper(), "Sizes": list(sizes)} | (
+        {"Strides": list(strides)} if strides else {}
+    )
+
+
+def size_of(*tensors: dict[str, Any]) -> int:
+    """The bytes of tensors, each of those along dimensions of stride 0 once."""
+    return sum(
+        int(np.dtype(one["DataType"].lower()).itemsize)
+        * int(
+            np.prod(
+                [size for d, size in enumerate(one["Sizes"]) if one.get("Strides", [1] * 8)[d] != 0],
+                dtype=object,
+            )
+        )
+        for one in tensors
+    )
+
+
+def uniform(sizes: Sequence[int], data_type: str, seed: int = 0) -> np.ndarray:
+    """Floats between -4 and 4, signed bytes of any value."""
+    rng = np.random.default_rng(seed)
+    if data_type == "int8":
+        return rng.integers(-128, 128, sizes, np.int8)
+    return (rng.random(sizes, np.float32) * 8 - 4).astype(data_type)
+
+
+def drawn(
+    name: str,
+    operator: str,
+    tensors: dict[str, dict[str, Any]],
+    torch: Torch,
+    operations: int = 0,
+    **members: Any,
+) -> Case:
+    """A case with inputs drawn at random; variances are at least 1."""
+    inputs = {key: one for key, one in tensors.items() if not key.startswith("Output")}
+
+    def arrays() -> dict[str, np.ndarray]:
+        found = {
+            key: uniform(one["Sizes"], one["DataType"].lower(), seed)
+            for seed, (key, one) in enumerate(inputs.items())
+        }
+        return {key: abs(one) + 1 if key == "VarianceTensor" else one for key, one in found.items()}
+
+    return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()), operations)

@@ -1,0 +1,205 @@
+"""Matrix products, convolutions and poolings, of floats and of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .case import Case, drawn, tensor
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution of square images, or one backward: windows and strides are alike in both dimensions, and
+    padding keeps the size but for the stride."""
+
+    channels: int
+    size: int
+    filters: int
+    window: int
+    stride: int = 1
+    groups: int = 1
+    images: int = 32
+
+    @property
+    def name(self) -> str:
+        window = f"{self.window}x{self.window}" + (f"/{self.stride}" if self.stride > 1 else "")
+        is_depthwise = self.groups == self.channels
+        kind = (
+            f"depthwise {window} {self.channels}"
+            if is_depthwise
+            else f"{window} {self.channels}-{self.filters}"
+        )
+        return f"{kind} {self.size}x{self.size}" + ("" if self.images == 32 else f" {self.images}")
+
+    def tensors(self, filters: Sequence[int], result: int, data_type: str) -> dict[str, dict[str, Any]]:
+        """Input, filters of these sizes, and a result of so many rows and columns."""
+        return {
+            "InputTensor": tensor((self.images, self.channels, self.size, self.size), data_type),
+            "FilterTensor": tensor((*filters, self.window, self.window), data_type),
+            "OutputTensor": tensor((self.images, self.filters, result, result), data_type),
+        }
+
+    def members(self, direction: str, before: int, after: int) -> dict[str, Any]:
+        """What is no tensor, with so much padding on either side."""
+        return {
+            "Mode": "CROSS_CORRELATION", "Direction": direction, "Strides": [self.stride] * 2,
+            "Dilations": [1, 1], "StartPadding": [before] * 2, "EndPadding": [after] * 2,
+            "OutputPadding": [0, 0], "GroupCount": self.groups,
+        }  # fmt: skip
+
+
+CONVOLUTIONS = (
+    *(Layer(64, 56, 256, 1), Layer(256, 56, 64, 1), Layer(256, 56, 512, 1, 2)),
+    *(Layer(1024, 14, 256, 1), Layer(512, 7, 2048, 1)),
+    *(Layer(64, 56, 64, 3), Layer(128, 28, 128, 3), Layer(256, 14, 256, 3), Layer(512, 7, 512, 3)),
+    *(Layer(64, 56, 64, 3, images=1), Layer(256, 14, 256, 3, images=1)),
+    *(Layer(128, 56, 128, 3, 2), Layer(3, 224, 64, 7, 2)),
+    *(Layer(128, 56, 128, 3, 1, 128), Layer(512, 28, 512, 3, 2, 512), Layer(960, 7, 960, 3, 1, 960)),
+    *(Layer(240, 28, 240, 5, 1, 240), Layer(96, 56, 96, 5, 2, 96), Layer(96, 112, 96, 3, 1, 96, 1)),
+)
+"""Of ResNet, MobileNet and their like."""
+
+
+SPREAD = (
+    *(Layer(64, 56, 64, 3), Layer(256, 14, 256, 3)),
+    *(Layer(128, 64, 64, 2, 2, images=8), Layer(512, 16, 256, 2, 2, images=8), Layer(128, 56, 64, 3, 2)),
+    *(Layer(512, 8, 256, 4, 2, images=64), Layer(128, 32, 64, 4, 2, images=64)),
+    *(Layer(64, 32, 3, 4, 2, images=64), Layer(256, 32, 256, 4, 2, images=1)),
+    Layer(21, 64, 21, 16, 8, images=1),
+    *(Layer(128, 28, 128, 4, 2, 128), Layer(128, 56, 128, 3, 1, 128)),
+)
+"""Backward: of U-Net, DCGAN, FCN and their like."""
+
+
+def products() -> Iterator[Case]:
+    """Matrix products, some as in language models; convolutions and poolings as in well-known networks."""
+
+    def product(rows: int, depth: int, columns: int, data_type: str, turned: bool = False) -> Case:
+        right = (1, 1, columns, depth) if turned else (1, 1, depth, columns)
+        name = str(rows) if rows == depth == columns else f"{rows}x{depth}x{columns}"
+        return drawn(
+            f"gemm {name}{' turned' if turned else ''} {data_type}", "GEMM",
+            {
+                "ATensor": tensor((1, 1, rows, depth), data_type),
+                "BTensor": tensor(right, data_type),
+                "OutputTensor": tensor((1, 1, rows, columns), data_type),
+            },
+            lambda torch, a, b: torch.matmul(a, b.transpose(2, 3) if turned else b),
+            2 * rows * depth * columns,
+            TransA="NONE", TransB="TRANSPOSE" if turned else "NONE", Alpha=1.0, Beta=0.0,
+        )  # fmt: skip
+
+    def convolution(layer: Layer, data_type: str) -> Case:
+        window, stride, padding, result = (
+            layer.window,
+            layer.stride,
+            layer.window // 2,
+            -(-layer.size // layer.stride),
+        )
+        own = layer.channels // layer.groups  # channels of a group
+        return drawn(
+            f"convolution {layer.name} {data_type}", "CONVOLUTION",
+            layer.tensors((layer.filters, own), result, data_type),
+            lambda torch, x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, layer.groups),
+            2 * layer.images * layer.filters * result**2 * own * window**2,
+            **layer.members("FORWARD", padding, padding),
+        )  # fmt: skip
+
+    def spread(layer: Layer, data_type: str) -> Case:
+        """A backward convolution, whose result is as many times larger as the stride."""
+        window, stride = layer.window, layer.stride
+        padding, rest = (window - stride + 1) // 2, (window - stride) % 2
+        return drawn(
+            f"spread {layer.name} {data_type}", "CONVOLUTION",
+            layer.tensors((layer.channels, layer.filters // layer.groups), layer.size * stride, data_type),
+            lambda torch, x, w: torch.nn.functional.conv_transpose2d(
+                x, w, None, stride, padding, rest, layer.groups
+            ),
+            **layer.members("BACKWARD", padding, padding - rest),
+        )  # fmt: skip
+
+    def pooling(
+        kind: str, channels: int, size: int, window: int, stride: int, data_type: str, images: int = 32
+    ) -> Case:
+        padding = 0 if stride == window else window // 2
+        result = (size + 2 * padding - window) // stride + 1
+        pool = f"{kind.lower()}_pool2d".replace("average", "avg")
+        shown = "" if images == 32 else f" {images}"
+        return drawn(
+            f"{kind.lower()} {window}x{window}/{stride} {channels} {size}x{size}{shown} {data_type}",
+            f"{kind}_POOLING",
+            {
+                "InputTensor": tensor((images, channels, size, size), data_type),
+                "OutputTensor": tensor((images, channels, result, result), data_type),
+            },
+            lambda torch, x: getattr(torch.nn.functional, pool)(x, window, stride, padding),
+            Strides=[stride] * 2, WindowSize=[window] * 2, StartPadding=[padding] * 2,
+            EndPadding=[padding] * 2, **({"IncludePadding": True} if kind == "AVERAGE" else {}),
+        )  # fmt: skip
+
+    for data_type in ("float32", "float16"):
+        yield product(64, 64, 64, data_type)
+        yield convolution(Layer(16, 14, 16, 3, images=1), data_type)
+        yield spread(Layer(16, 7, 16, 4, 2, images=1), data_type)
+        yield pooling("MAX", 16, 14, 3, 2, data_type, images=1)
+        for size in (1024, 2048, 4096):
+            yield product(size, size, size, data_type)
+        yield product(4096, 4096, 4096, data_type, turned=True)
+        yield product(1001, 999, 1003, data_type)
+        for rows in (1, 4, 32):
+            yield product(rows, 4096, 4096, data_type)
+            yield product(rows, 4096, 11008, data_type, turned=True)
+        for layer in CONVOLUTIONS:
+            yield convolution(layer, data_type)
+        for layer in SPREAD:
+            yield spread(layer, data_type)
+        yield pooling("MAX", 64, 112, 3, 2, data_type)
+        yield pooling("MAX", 64, 112, 3, 2, data_type, images=1)
+        yield pooling("MAX", 64, 112, 2, 2, data_type)
+        yield pooling("AVERAGE", 256, 28, 2, 2, data_type)
+        yield pooling("AVERAGE", 480, 28, 28, 28, data_type)
+        for images in (32, 1):
+            yield pooling("AVERAGE", 2048, 7, 7, 7, data_type, images=images)
+
+
+def of_bytes() -> Iterator[Case]:
+    """Products of integers of 8 bits; torch convolves no such, but floats."""
+
+    def product(size: int, turned: bool = False) -> Case:
+        return drawn(
+            f"product {size}{' turned' if turned else ''} int8", "MATRIX_MULTIPLY_INTEGER",
+            {
+                "ATensor": tensor((size, size), "int8"),
+                "BTensor": tensor((size, size), "int8", (1, size) if turned else None),
+                "OutputTensor": tensor((size, size), "int32"),
+            },
+            lambda torch, a, b: torch._int_mm(a, b),
+        )  # fmt: skip
+
+    def convolution(channels: int, size: int, filters: int, window: int, images: int = 32) -> Case:
+        shown = "" if images == 32 else f" {images}"
+        return drawn(
+            f"convolution {window}x{window} {channels}-{filters} {size}x{size}{shown} int8",
+            "CONVOLUTION_INTEGER",
+            {
+                "InputTensor": tensor((images, channels, size, size), "int8"),
+                "FilterTensor": tensor((filters, channels, window, window), "int8"),
+                "OutputTensor": tensor((images, filters, size, size), "int32"),
+            },
+            lambda torch, x, w: torch.nn.functional.conv2d(
+                x.float(), w.float(), None, 1, window // 2
+            ).int(),
+            Strides=[1, 1], Dilations=[1, 1], StartPadding=[window // 2] * 2, EndPadding=[window // 2] * 2,
+            GroupCount=1,
+        )  # fmt: skip
+
+    yield product(64)
+    yield convolution(16, 14, 32, 3, images=1)
+    for size in (1024, 4096):
+        yield product(size)
+        yield product(size, turned=True)
+    yield convolution(64, 56, 256, 1)
+    yield convolution(64, 56, 64, 3)
+    yield convolution(256, 14, 256, 3)

@@ -1,0 +1,163 @@
+"""What all passes of contractions have in common, however these are worked out: their constants."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .definition import Definition, DefinitionShader, Eight, Known, Lists, eight
+from .loops import Words, element_count
+from .matrices import Matrices, tap_step
+from .phases import period
+from .planning import Planning
+from .told import Groups, Signed, Sizes
+
+PARTS_PASS = 1  # adds up sums that are in parts; its number, from the contraction's
+
+WindowWords = Annotated[list[int], 96]
+
+
+class Split(NamedTuple):
+    """How groups share the work: tiles along a matrix, parts of each sum, and the products in a part."""
+
+    down: int
+    across: int
+    parts: int
+    products: int
+
+
+class CommonConstants(NamedTuple):
+    """What is the same in all passes of a plan: how groups share the work, the words of a window, and what
+    the description alone gives."""
+
+    split: Split
+    window: WindowWords
+    known: Known
+
+
+class ContractionParams(NamedTuple):
+    sizes: Eight
+    "of the output, 1 along rows, and along columns without a window; lists fill two vectors"
+    leftSteps: Eight
+    "from one element of the output to the next"
+    rightSteps: Eight
+    window: WindowWords
+    lists: Lists
+    activations: Annotated[list[int], 32]
+    rank: Signed
+    "entries of sizes"
+    matrices: int
+    matrixRows: int
+    matrixColumns: int
+    matrixDepth: int
+    "products of a sum"
+    leftDepthStep: int
+    "from one product to the next"
+    rightDepthStep: int
+    partDepth: int
+    "products of a part of a sum"
+    parts: int
+    tilesDown: int
+    "of a matrix"
+    tilesAcross: int
+    groupColumns: int
+    "thread groups along x"
+    elements: Words
+    scalars: Words
+    tap: Words
+
+
+def window_words(out: Planning, told: Definition, shader: DefinitionShader) -> WindowWords:
+    """The constants of a window on the right factor, where that is; none where there is no window."""
+    window, right = told.factors.window, told.tensors[shader.contracted.right]
+    behind = len(right.sizes) - len(window.sizes)
+    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
+    words: WindowWords = []
+    if len(window.sizes) > 0:
+        words.extend(strided_words(out, told, shader, strides))
+    return words
+
+
+def strided_words(out: Planning, told: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
+    """The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides,
+    divisors, periods; and its steps on the left one. Taps are those from one place to the next of a phase."""
+    window, contracted = told.factors.window, shader.contracted
+    left, right = told.tensors[contracted.left], told.tensors[contracted.right]
+    behind = len(right.sizes) - len(window.sizes)
+    steps: Eight = []
+    taps: Eight = []
+    periods: Eight = []
+    left_steps: Eight = []
+    for d, first in enumerate(window.right_first):
+        steps.append(window.right_steps[d] - first)
+        periods.append(period(window, d))
+        taps.append((window.right_taps[d] - first) * periods[d] // window.right_divisors[d])
+        left_steps.append((window.left_taps[d] - window.left_first[d]) * left.strides[behind + d])
+    limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
+    words: WindowWords = []
+    lists: Annotated[list[Sizes], 16] = [
+        window.sizes,
+        window.right_first,
+        steps,
+        taps,
+        limits,
+        strides,
+        window.right_divisors,
+        periods,
+        left_steps,
+    ]
+    for entries in lists:
+        words.extend(eight(out, entries))
+    return words
+
+
+def contraction_params(
+    told: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    first: int,
+    common: CommonConstants,
+    groups: Groups,
+) -> ContractionParams:
+    """The constants of a pass; `first` is where the left factor begins at the first place of a window."""
+    factors = told.factors
+    tap: Words = []
+    if len(factors.window.sizes) > 0:
+        step = tap_step(factors.window, told.tensors[shader.contracted.left]).step
+        tap = [factors.depth, element_count(factors.window.sizes), first % 2**32, step % 2**32]
+        tap.append(found.left.matrix % 2**32)
+    return tapped_params(told, shader, found, common, groups, tap)
+
+
+def tapped_params(
+    told: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    common: CommonConstants,
+    groups: Groups,
+    tap: Words,
+) -> ContractionParams:
+    """The same; `tap` are the constants of a place of the window."""
+    split, known = common.split, common.known
+    return ContractionParams(
+        found.sizes,
+        [step % 2**32 for step in found.left.steps],
+        [step % 2**32 for step in found.right.steps],
+        common.window,
+        known.lists,
+        known.activations,
+        len(told.tensors[shader.contracted.output].sizes),
+        found.count,
+        found.rows,
+        found.columns,
+        found.depth,
+        found.left.depth % 2**32,
+        found.right.depth % 2**32,
+        split.products,
+        split.parts,
+        split.down,
+        split.across,
+        groups.columns,
+        told.elements,
+        known.scalars,
+        tap,
+    )

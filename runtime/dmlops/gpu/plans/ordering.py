@@ -1,0 +1,67 @@
+"""Factors of a contraction in order: whether another dispatch puts them into scratch as tiles read them."""
+
+from __future__ import annotations
+
+from .definition import MAX_COUNT, Definition, DefinitionShader, Eight
+from .loops import ceil_div, element_count, times
+from .matrices import Matrices, Side, is_direct
+from .told import NONE
+from .tuning import TILE_COPIED, TILE_COPIED_LINES, TILE_ORDERED
+
+ORDERING = 3  # the number of the pass that puts the left factor in order, or both, from the contraction's
+
+
+def is_put_in_order(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Whether the left factor is put in order first: where it must be, or where there are enough products."""
+    window, left = told.factors.window, told.tensors[shader.contracted.left]
+    if found.column_axis != NONE:
+        return False
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
+    return not is_direct(window, left) or (is_scattered and products >= TILE_ORDERED)
+
+
+def row_pitch(found: Matrices) -> int:
+    """Words from one product to the next of a left factor in order: its rows, side by side."""
+    return ceil_div(found.rows, 4) * 4
+
+
+def pays_to_copy(found: Matrices, has_gaps: bool) -> bool:
+    """Whether both factors are put in order first where no window is: where one of them has no whole vectors,
+    and each element is read often."""
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    elements = times(times(found.rows + found.columns, found.depth), found.count)
+    is_own = min(found.rows, found.columns) >= TILE_COPIED_LINES and elements < MAX_COUNT // 4
+    for d, size in enumerate(found.sizes):
+        is_shared = found.left.steps[d] == 0 or found.right.steps[d] == 0
+        is_own = is_own and (size <= 1 or not is_shared)
+    return is_own and has_gaps and products >= TILE_COPIED
+
+
+def copied(found: Matrices, at_once: int) -> Matrices:
+    """The same with both factors in order, of which `at_once` elements take 16 bytes."""
+    return found._replace(
+        left=line_side(found, found.left, found.row_axis, found.rows, at_once),
+        right=line_side(found, found.right, found.column_axis, found.columns, at_once),
+    )
+
+
+def line_side(found: Matrices, side: Side, axis: int, own: int, at_once: int) -> Side:
+    """How a factor in order is read, of which `axis` counts `own` rows or columns: lines of whole vectors,
+    and matrices, one after the other."""
+    pitch = ceil_div(found.depth if side.is_along else own, at_once) * at_once
+    matrix = times(pitch, own if side.is_along else found.depth)
+    steps: Eight = []
+    for d in range(len(found.sizes)):
+        stride = matrix
+        for later, size in enumerate(found.sizes):
+            stride = times(stride, size) if later > d and size > 1 else stride
+        if d == axis:
+            stride = pitch if side.is_along else 1
+        steps.append(stride)
+    return Side(steps, 1 if side.is_along else pitch, matrix, side.is_along, at_once)
+
+
+def copied_words(made: Matrices, at_once: int) -> int:
+    """The words of both factors in order."""
+    return times(times(made.left.matrix + made.right.matrix, made.count), 4) // at_once
