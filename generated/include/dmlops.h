@@ -22939,7 +22939,9 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Kept_list kept;
     dmlops_plan_Pass_list passes;
     dmlops_plan_text_list lists;
+    int64_t float_lists;
     dmlops_plan_text_list bounds;
+    int64_t float_numbers;
     int is_fused;
     dmlops_plan_int_list activations;
     dmlops_plan_SlidingPass sliding;
@@ -22950,11 +22952,6 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_SeparablePass_list separable;
     dmlops_plan_NearbyPass nearby;
 } dmlops_plan_DefinitionShader;
-
-typedef struct dmlops_plan_Listed {
-    dmlops_plan_int_8 entries;
-    int is_float;
-} dmlops_plan_Listed;
 
 typedef struct dmlops_plan_Activation {
     int64_t kind;
@@ -23038,22 +23035,6 @@ DMLOPS_CALLED void dmlops_plan_int_8_16_insert(dmlops_planning* planning, dmlops
     list->items[place] = *item;
 }
 
-typedef struct dmlops_plan_Listed_16 {
-    int64_t count;
-    dmlops_plan_Listed items[16];
-} dmlops_plan_Listed_16;
-
-DMLOPS_CALLED void dmlops_plan_Listed_16_insert(dmlops_planning* planning, dmlops_plan_Listed_16* list, int64_t place, const dmlops_plan_Listed* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 typedef struct dmlops_plan_int_64 {
     int64_t count;
     int64_t items[64];
@@ -23108,12 +23089,12 @@ DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dm
     return same;
 }
 
-typedef struct dmlops_plan_Number_32 {
+typedef struct dmlops_plan_int_32 {
     int64_t count;
-    dmlops_plan_Number items[32];
-} dmlops_plan_Number_32;
+    int64_t items[32];
+} dmlops_plan_int_32;
 
-DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
+DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
     if (list->count >= 32 || place < 0 || place > list->count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
@@ -23121,7 +23102,45 @@ DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlop
     for (int64_t i = list->count++; i > place; --i) {
         list->items[i] = list->items[i - 1];
     }
-    list->items[place] = *item;
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_extend(
+    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
+    if (count > 32 - list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        list->items[list->count++] = item;
+    }
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
 }
 
 typedef struct dmlops_plan_Activation_8 {
@@ -23144,9 +23163,9 @@ typedef struct dmlops_plan_Definition {
     int is_double;
     dmlops_plan_Tensor_16 tensors;
     dmlops_plan_int_8_16 kept_sizes;
-    dmlops_plan_Listed_16 lists;
+    dmlops_plan_int_8_16 lists;
     dmlops_plan_int_64 elements;
-    dmlops_plan_Number_32 numbers;
+    dmlops_plan_int_32 numbers;
     dmlops_plan_int_8 bounds;
     dmlops_plan_Activation_8 activations;
     dmlops_plan_Factors factors;
@@ -23221,60 +23240,6 @@ DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64
 }
 
 DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
-}
-
-typedef struct dmlops_plan_int_32 {
-    int64_t count;
-    int64_t items[32];
-} dmlops_plan_int_32;
-
-DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_extend(
-    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
-    if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
-    if (count > 32 - list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        list->items[list->count++] = item;
-    }
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
     int same = a->count == b->count;
     for (int64_t i = 0; same && i < a->count; ++i) {
         same = a->items[i] == b->items[i];
@@ -23562,6 +23527,22 @@ typedef struct dmlops_plan_Switch_8 {
 
 DMLOPS_CALLED void dmlops_plan_Switch_8_insert(dmlops_planning* planning, dmlops_plan_Switch_8* list, int64_t place, const dmlops_plan_Switch* item) {
     if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Number_32 {
+    int64_t count;
+    dmlops_plan_Number items[32];
+} dmlops_plan_Number_32;
+
+DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
         return;
     }
@@ -24481,17 +24462,17 @@ DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const c
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries);
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries);
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told);
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
     wanted);
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
 DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_passes_with(dmlops_planning* planning, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
 DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources);
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources, int64_t read, int64_t written);
 DMLOPS_CALLED dmlops_plan_Buffer dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
@@ -26094,11 +26075,11 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_padded(dmlops_planning* planning, co
 }
 
 /* The tensors that are there, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Definition* told) {
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
     int64_t found = 0;
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
         if (tensor->is_present) {
             found = found | dmlops_shift(1, place);
         }
@@ -26114,11 +26095,15 @@ DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_
 }
 
 /* The intermediate tensors that lead to outputs, and those written with them, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
-    dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &made_1);
-    return dmlops_plan_leading(planning, &made_2, dmlops_plan_present(planning, told));
+    dmlops_plan_Pass_32 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
+        dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, item);
+    }
+    return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
 
 /* The same of some passes, where tensors are there as bits say. */
@@ -26137,14 +26122,22 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
     return wanted;
 }
 
-/* All passes, where attention reads and writes these tensors of the description. */
+/* All passes, where attention reads and writes these tensors of the description: it reads fewer intermediate ones, and
+   others do not write what it writes. */
 DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_passes_with(dmlops_planning* planning, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sources* sources) {
+    dmlops_plan_AttentionPass attention = shader->attention;
+    int64_t read = dmlops_plan_bit_of(planning, sources->query, attention.query) | dmlops_plan_bit_of(planning,
+        sources->key, attention.key);
+    read = read | dmlops_plan_bit_of(planning, sources->value, attention.value);
+    int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
+        sources->key_stored, sources->key_stored);
+    written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
     dmlops_plan_Pass_32 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        dmlops_plan_Pass made_3 = dmlops_plan_through(planning, one, &shader->attention, sources);
+        dmlops_plan_Pass made_3 = dmlops_plan_through(planning, one, &attention, sources, read, written);
         dmlops_plan_Pass_32_insert(planning, &made_1, made_1.count, &made_3);
     }
     return made_1;
@@ -26156,27 +26149,18 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t sour
     return (source == -1) ? 0 : dmlops_shift(1, bit);
 }
 
-/* A pass, where attention reads and writes tensors of the description: it reads fewer intermediate ones, and others do
-   not write what it writes. */
+/* A pass, where attention does not read these intermediate tensors, and writes these of the description, as bits. */
 DMLOPS_CALLED dmlops_plan_Pass dmlops_plan_through(dmlops_planning* planning, const dmlops_plan_Pass* one, const
-    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources) {
-    if (attention->number == -1) {
-        return *one;
-    }
-    int64_t direct = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
-        sources->key, attention->key);
-    direct = direct | dmlops_plan_bit_of(planning, sources->value, attention->value);
-    int64_t stored = dmlops_plan_bit_of(planning, sources->key_stored, sources->key_stored) |
-        dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
-    int64_t outputs = dmlops_plan_bit_of(planning, sources->output, sources->output) | stored;
+    dmlops_plan_AttentionPass* attention, const dmlops_plan_Sources* sources, int64_t read, int64_t written) {
+    (void)planning;
     int attends = one->number == attention->number;
     dmlops_plan_Pass made_1;
     made_1.number = one->number;
     made_1.writes_kept = one->writes_kept;
     made_1.target = one->target;
     made_1.writes = (attends && (sources->output != -1)) ? 0 : one->writes;
-    made_1.outputs = attends ? outputs : dmlops_subtract(one->outputs, one->outputs & outputs);
-    made_1.reads = attends ? dmlops_subtract(one->reads, one->reads & direct) : one->reads;
+    made_1.outputs = attends ? written : dmlops_subtract(one->outputs, one->outputs & written);
+    made_1.reads = attends ? dmlops_subtract(one->reads, one->reads & read) : one->reads;
     made_1.is_along = one->is_along;
     made_1.box_list = one->box_list;
     made_1.box_tensor = one->box_tensor;
@@ -26248,7 +26232,7 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_rows_left(dmlops_planning* planning,
 DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one) {
     if (one->box_list != -1) {
-        return told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)].entries;
+        return told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)];
     }
     if (one->box_tensor != -1) {
         return told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
@@ -26308,16 +26292,14 @@ DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* plan
         }
         dmlops_out_define(planning, tensor->macro, "_SIZES_LENGTH", tensor->sizes.count);
         dmlops_out_define(planning, tensor->macro, "_STRIDES_LENGTH", tensor->strides.count);
-        dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &tensor->sizes);
-        dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
-        dmlops_plan_int_8 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = 0; each_4 < tensor->strides.count; ++each_4) {
-            const int64_t stride = tensor->strides.items[each_4];
-            dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(stride, INT64_C(4294967296)));
+        if (tensor->is_present) {
+            dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &tensor->sizes);
+            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+            dmlops_plan_int_8 made_3 = dmlops_plan_padded(planning, &tensor->strides);
+            dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+        } else {
+            dmlops_plan_int_512_fill(planning, &lists, 16, 0);
         }
-        dmlops_plan_int_8 made_5 = dmlops_plan_padded(planning, &made_3);
-        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
         dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_hold(planning, &tensor->buffer);
@@ -26387,14 +26369,14 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
             bound);
     }
     for (int64_t place = 0; place < told->lists.count; ++place) {
-        const dmlops_plan_Listed* listed = &told->lists.items[place];
+        const dmlops_plan_int_8* listed = &told->lists.items[place];
         dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
-            listed->entries.count);
-        if (listed->is_float) {
-            dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, &listed->entries);
+            listed->count);
+        if (((shader->float_lists >> place) & 1) == 1) {
+            dmlops_plan_int_8 made_2 = dmlops_plan_padded(planning, listed);
             dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
         } else {
-            dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &listed->entries);
+            dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, listed);
             dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
         }
     }
@@ -26409,16 +26391,16 @@ DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning
         const int64_t first = space->firsts.items[each_4];
         dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
     }
-    for (int64_t each_5 = 0; each_5 < told->numbers.count; ++each_5) {
-        const dmlops_plan_Number* number = &told->numbers.items[each_5];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, number->is_float ? number->value :
-            dmlops_plan_counted(planning, number->value));
+    for (int64_t place = 0; place < told->numbers.count; ++place) {
+        const int64_t number = told->numbers.items[place];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, (((shader->float_numbers >> place) & 1) == 1) ?
+            number : dmlops_plan_counted(planning, number));
     }
-    dmlops_plan_Known made_6;
-    made_6.lists = lists;
-    made_6.activations = fused.words;
-    made_6.scalars = scalars;
-    return made_6;
+    dmlops_plan_Known made_5;
+    made_5.lists = lists;
+    made_5.activations = fused.words;
+    made_5.scalars = scalars;
+    return made_5;
 }
 
 /* The pass of sums that writes what a pass does, by its place among them, or NONE. */
@@ -26444,7 +26426,7 @@ DMLOPS_CALLED dmlops_plan_Pass_32 dmlops_plan_with_sums(dmlops_planning* plannin
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* every, int64_t wanted) {
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    int64_t there = dmlops_plan_present(planning, told);
+    int64_t there = dmlops_plan_present(planning, &told->tensors);
     int64_t written = 0;
     for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
         const dmlops_plan_Pass* one = &every->items[each_1];
@@ -26553,11 +26535,15 @@ DMLOPS_CALLED dmlops_plan_Way dmlops_plan_way_to(dmlops_planning* planning, cons
     dmlops_plan_Sources made_1 = dmlops_plan_no_sources(planning);
     dmlops_plan_AttentionPass attention = shader->attention;
     dmlops_plan_Sources sources = made_1;
-    int64_t there = dmlops_plan_present(planning, told);
-    int64_t led = dmlops_plan_needed(planning, told, shader);
-    dmlops_plan_Pass_32 made_2 = dmlops_plan_passes_with(planning, shader, &sources);
+    int64_t there = dmlops_plan_present(planning, &told->tensors);
+    int64_t led = dmlops_plan_needed(planning, &told->tensors, shader);
+    dmlops_plan_Pass_32 every;
+    every.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
+        dmlops_plan_Pass_32_insert(planning, &every, every.count, item);
+    }
     dmlops_plan_Parts made_3 = dmlops_plan_no_parts(planning);
-    dmlops_plan_Pass_32 every = made_2;
     int64_t wanted = led;
     dmlops_plan_Parts parts = made_3;
     dmlops_plan_AttentionViews views = told->attention;
@@ -31873,6 +31859,10 @@ DMLOPS_CALLED void dmlops_tell_float(dmlops_planning* planning, dmlops_plan_Numb
     dmlops_plan_Number_32_insert(planning, told, told->count, &item);
 }
 
+static inline void dmlops_tell_word(dmlops_planning* planning, dmlops_plan_int_32* told, int64_t word) {
+    dmlops_plan_int_32_insert(planning, told, told->count, word);
+}
+
 /* Integers; shaders take no more than there are dimensions. */
 DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8* told, const dmlops_list* list) {
     told->count = 0;
@@ -31896,23 +31886,14 @@ DMLOPS_CALLED void dmlops_tell_sizes(
     dmlops_plan_int_8_16_insert(planning, told, told->count, &sizes);
 }
 
-DMLOPS_CALLED void dmlops_tell_listed(
-    dmlops_planning* planning, dmlops_plan_Listed_16* told, const dmlops_list* list) {
-    dmlops_plan_Listed item;
-    item.is_float = 0;
-    dmlops_tell_list(planning, &item.entries, list);
-    dmlops_plan_Listed_16_insert(planning, told, told->count, &item);
-}
-
 DMLOPS_CALLED void dmlops_tell_floats(
-    dmlops_planning* planning, dmlops_plan_Listed_16* told, const FLOAT* values, int64_t count) {
-    dmlops_plan_Listed item;
-    item.is_float = 1;
-    item.entries.count = 0;
+    dmlops_planning* planning, dmlops_plan_int_8_16* told, const FLOAT* values, int64_t count) {
+    dmlops_plan_int_8 bits;
+    bits.count = 0;
     for (int64_t i = 0; i < count; ++i) {
-        dmlops_plan_int_8_insert(planning, &item.entries, i, dmlops_float_bits((double)values[i]));
+        dmlops_plan_int_8_insert(planning, &bits, i, dmlops_float_bits((double)values[i]));
     }
-    dmlops_plan_Listed_16_insert(planning, told, told->count, &item);
+    dmlops_plan_int_8_16_insert(planning, told, told->count, &bits);
 }
 
 static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
@@ -32947,7 +32928,9 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
+    0,
     {5, dmlops_convolution_bounds},
+    0,
     1,
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
@@ -32980,37 +32963,37 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->OutputPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, (int64_t)desc->GroupCount);
     dmlops_push(&list3, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any1 = 0;
@@ -33024,21 +33007,21 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, any2);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, 0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 0)));
-    dmlops_tell_integer(planning, &told.numbers, 1 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 3), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 1)));
-    dmlops_tell_integer(planning, &told.numbers, 2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 4), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 2)));
-    dmlops_tell_integer(planning, &told.numbers, 3 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 5), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 3)));
-    dmlops_tell_integer(planning, &told.numbers, 4 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
-    dmlops_tell_integer(planning, &told.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_word(planning, &told.numbers, 0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 0)));
+    dmlops_tell_word(planning, &told.numbers, 1 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 3), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 1)));
+    dmlops_tell_word(planning, &told.numbers, 2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 4), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 2)));
+    dmlops_tell_word(planning, &told.numbers, 3 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 5), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 3)));
+    dmlops_tell_word(planning, &told.numbers, 4 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
+    dmlops_tell_word(planning, &told.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
     told.factors.applies = (dmlops_enum(&desc->Direction) == 0 /* FORWARD */ || dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
     dmlops_list list9;
     list9.count = 0;
@@ -33083,7 +33066,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
             dmlops_list list16;
             list16.count = 0;
             dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-            chosen1 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1), 0);
+            chosen1 = dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1);
         } else {
             chosen1 = 0;
         }
@@ -33109,11 +33092,11 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list19.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+            dmlops_push(&list19, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     } else {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list19, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+            dmlops_push(&list19, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2));
         }
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list19);
@@ -33121,11 +33104,11 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list20.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list20, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+            dmlops_push(&list20, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     } else {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list20, dmlops_subtract(dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+            dmlops_push(&list20, dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list20);
@@ -33133,11 +33116,11 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     list21.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     } else {
         for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_add(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))));
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2), dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2)));
         }
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list21);
@@ -33164,7 +33147,9 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    65,
     1,
     {17, dmlops_gemm_activations},
     {-1, -1, -1, -1},
@@ -33194,19 +33179,19 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_gemm_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_gemm_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
     told.factors.applies = 1;
     dmlops_list list2;
     list2.count = 0;
@@ -33274,7 +33259,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
     {5, dmlops_average_pooling_lists},
+    0,
     {1, dmlops_average_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -33298,19 +33285,19 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -33319,9 +33306,9 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
         dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list5, dmlops_add(dmlops_add(dmlops_list_entry(list6.values, list6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -33341,19 +33328,19 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list11);
     dmlops_list list12;
     list12.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list12, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list12, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list12);
     dmlops_list list13;
@@ -33364,11 +33351,11 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list14.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list14, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list14, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list14, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list14, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
@@ -33376,11 +33363,11 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list15.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
@@ -33388,11 +33375,11 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list16.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_add(dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
@@ -33419,7 +33406,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
     {4, dmlops_lp_pooling_lists},
+    0,
     {1, dmlops_lp_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -33443,21 +33432,21 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -33477,19 +33466,19 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
     dmlops_list list11;
@@ -33506,7 +33495,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, dmlops_max_pooling_passes},
     {4, dmlops_max_pooling_lists},
+    0,
     {1, dmlops_max_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -33530,19 +33521,19 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
@@ -33563,19 +33554,19 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
     dmlops_list list11;
@@ -33591,7 +33582,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
     {1, dmlops_roi_pooling_lists},
+    0,
     {0, NULL},
+    1,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -33617,9 +33610,9 @@ static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->PooledSize.Height);
     dmlops_push(&list1, (int64_t)desc->PooledSize.Width);
-    dmlops_tell_listed(planning, &told.lists, &list1);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScale);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScale));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_plan_definition(planning, &told, &dmlops_roi_pooling_shader);
 }
 
@@ -33777,7 +33770,9 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
     {0, NULL},
+    0,
     {1, dmlops_upsample_2d_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -33800,7 +33795,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_upsample_2d_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_upsample_2d_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)InputTensor->DimensionCount);
@@ -33811,18 +33806,18 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)InputTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleSize.Height);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Height);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
     told.separable.rank = (int64_t)InputTensor->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -33948,7 +33943,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {1, dmlops_batch_normalization_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    1,
     1,
     {17, dmlops_batch_normalization_activations},
     {-1, -1, -1, -1},
@@ -33972,7 +33969,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list1;
     list1.count = 0;
     dmlops_tell_list(planning, &told.reduced, &list1);
@@ -33988,7 +33985,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {3, dmlops_mean_variance_normalization_kept},
     {2, dmlops_mean_variance_normalization_passes},
     {1, dmlops_mean_variance_normalization_lists},
+    0,
     {0, NULL},
+    8,
     1,
     {17, dmlops_mean_variance_normalization_activations},
     {-1, -1, -1, -1},
@@ -34012,7 +34011,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -34036,22 +34035,22 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list4);
-    dmlops_tell_integer(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_tell_word(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_tell_word(planning, &told.numbers, (desc->NormalizeVariance != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list6, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -34069,7 +34068,9 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {1, dmlops_local_response_normalization_kept},
     {2, dmlops_local_response_normalization_passes},
     {2, dmlops_local_response_normalization_lists},
+    0,
     {0, NULL},
+    11,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34091,7 +34092,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_local_response_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -34101,7 +34102,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
@@ -34117,11 +34118,11 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
         }
         dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
     dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_shader);
 }
 
@@ -34132,7 +34133,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_kept},
     {2, dmlops_lp_normalization_passes},
     {1, dmlops_lp_normalization_lists},
+    0,
     {0, NULL},
+    4,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34154,7 +34157,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_lp_normalization_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_lp_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -34166,10 +34169,10 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, (at_d == (int64_t)desc->Axis ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list2);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P == 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->Axis);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -34188,7 +34191,9 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
     {5, dmlops_rnn_lists},
+    0,
     {0, NULL},
+    0,
     1,
     {17, dmlops_rnn_activations},
     {-1, -1, -1, -1},
@@ -34217,7 +34222,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_rnn_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_rnn_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -34241,36 +34246,36 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     list3.count = 0;
     dmlops_push(&list3, 2);
     dmlops_push(&list3, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, 0);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_GateCount);
     dmlops_push(&list5, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, 1);
     dmlops_push(&list7, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
-    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
+    dmlops_tell_word(planning, &told.numbers, let_InputSize);
+    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
     const int64_t let_FunctionCount = 1;
-    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
     dmlops_list list8;
     list8.count = 0;
-    dmlops_push(&list8, (1 ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list8, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list8, 1);
+    dmlops_push(&list8, 1);
     dmlops_tell_list(planning, &told.sums, &list8);
     dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
     dmlops_plan_definition(planning, &told, &dmlops_rnn_shader);
@@ -34285,7 +34290,9 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
     {6, dmlops_lstm_lists},
+    0,
     {0, NULL},
+    64,
     1,
     {17, dmlops_lstm_activations},
     {-1, -1, -1, -1},
@@ -34317,7 +34324,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_tell_tensor(&told.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor) || dmlops_is_double(desc->OutputCellSingleTensor);
     told.tensors.count = 11;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_lstm_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_lstm_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -34348,44 +34355,44 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     list4.count = 0;
     dmlops_push(&list4, 2);
     dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, 0);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_GateCount);
     dmlops_push(&list6, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, 3);
     dmlops_push(&list7, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, 4);
     dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
-    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, (desc->CoupleInputForget != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
-    dmlops_tell_integer(planning, &told.numbers, (desc->UseClipThreshold != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->ClipThreshold);
+    dmlops_tell_word(planning, &told.numbers, let_InputSize);
+    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_word(planning, &told.numbers, (desc->CoupleInputForget != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
+    dmlops_tell_word(planning, &told.numbers, (desc->UseClipThreshold != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->ClipThreshold));
     const int64_t let_FunctionCount = 3;
-    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
     dmlops_list list10;
     list10.count = 0;
-    dmlops_push(&list10, (1 ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list10, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list10, 1);
+    dmlops_push(&list10, 1);
     dmlops_tell_list(planning, &told.sums, &list10);
     dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
     dmlops_plan_definition(planning, &told, &dmlops_lstm_shader);
@@ -34400,7 +34407,9 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
     {5, dmlops_gru_lists},
+    0,
     {0, NULL},
+    0,
     1,
     {17, dmlops_gru_activations},
     {-1, -1, -1, -1},
@@ -34429,7 +34438,7 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_gru_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_gru_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -34460,36 +34469,36 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     list4.count = 0;
     dmlops_push(&list4, 2);
     dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_GateCount);
     dmlops_push(&list5, let_HiddenSize);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, 0);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, 3);
     dmlops_push(&list8, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
-    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
+    dmlops_tell_word(planning, &told.numbers, let_InputSize);
+    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
     const int64_t let_FunctionCount = 2;
-    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->LinearBeforeReset != 0));
+    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_word(planning, &told.numbers, (desc->LinearBeforeReset != 0));
     dmlops_list list9;
     list9.count = 0;
-    dmlops_push(&list9, (1 ? (int64_t)1 : (int64_t)0));
+    dmlops_push(&list9, 1);
     dmlops_push(&list9, ((desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
@@ -34690,7 +34699,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
     {4, dmlops_max_pooling1_lists},
+    0,
     {2, dmlops_max_pooling1_bounds},
+    0,
     0,
     {0, NULL},
     {2, 0, 1, -1},
@@ -34715,19 +34726,19 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list5;
@@ -34749,19 +34760,19 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, 1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
     dmlops_list list11;
@@ -34777,7 +34788,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34800,7 +34813,7 @@ static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const vo
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_max_unpooling_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_max_unpooling_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
@@ -34891,7 +34904,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
     {1, dmlops_resample_lists},
+    1,
     {1, dmlops_resample_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -34913,7 +34928,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->ScaleCount);
@@ -34925,12 +34940,12 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->ScaleCount;
     dmlops_list list2;
     list2.count = 0;
@@ -35214,7 +35229,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
     {5, dmlops_max_pooling2_lists},
+    0,
     {2, dmlops_max_pooling2_bounds},
+    0,
     0,
     {0, NULL},
     {2, 0, 1, -1},
@@ -35239,23 +35256,23 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list6;
@@ -35277,19 +35294,19 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
     dmlops_list list12;
@@ -35399,7 +35416,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {3, dmlops_mean_variance_normalization1_kept},
     {2, dmlops_mean_variance_normalization1_passes},
     {2, dmlops_mean_variance_normalization1_lists},
+    0,
     {0, NULL},
+    8,
     1,
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, -1, -1, -1},
@@ -35423,7 +35442,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization1_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -35457,7 +35476,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -35467,8 +35486,8 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->AxisCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -35478,9 +35497,9 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, (desc->NormalizeVariance != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -35490,7 +35509,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -35514,7 +35533,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
     {3, dmlops_resample1_lists},
+    7,
     {1, dmlops_resample1_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35536,7 +35557,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -35550,12 +35571,12 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -35570,7 +35591,9 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35598,16 +35621,16 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 5;
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -35645,7 +35668,9 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35681,24 +35706,24 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 9;
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -35738,7 +35763,9 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
     {8, dmlops_convolution_integer_lists},
+    0,
     {1, dmlops_convolution_integer_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35770,42 +35797,42 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->GroupCount);
     dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
         dmlops_push(&list8, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
@@ -35855,19 +35882,19 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_list list17;
     list17.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list17, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
     dmlops_list list18;
     list18.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list18, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list18, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
     dmlops_list list19;
     list19.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list19, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list19, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
     dmlops_list list20;
@@ -35886,7 +35913,9 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
     {11, dmlops_quantized_linear_convolution_lists},
+    0,
     {1, dmlops_quantized_linear_convolution_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -35927,62 +35956,62 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->GroupCount);
     dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputScaleTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list8, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputScaleTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list9, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputZeroPointTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list10, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list10);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
         dmlops_push(&list11, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list11);
+    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
@@ -36032,19 +36061,19 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     dmlops_list list20;
     list20.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list20, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_first, &list20);
     dmlops_list list21;
     list21.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list21, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_steps, &list21);
     dmlops_list list22;
     list22.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list22, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
+        dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
     dmlops_tell_list(planning, &told.factors.window.right_taps, &list22);
     dmlops_list list23;
@@ -36189,7 +36218,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
     {7, dmlops_average_pooling_grad_lists},
+    0,
     {1, dmlops_average_pooling_grad_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36212,7 +36243,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_average_pooling_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_average_pooling_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
@@ -36220,11 +36251,11 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -36233,25 +36264,25 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
         dmlops_append(&list5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
         dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
@@ -36261,7 +36292,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
         dmlops_list list12;
         list12.count = 0;
         dmlops_append(&list12, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-        dmlops_push(&list10, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list11.values, list11.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_multiply(dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1), 1)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list12.values, list12.count, at_v0)), 0)));
+        dmlops_push(&list10, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list11.values, list11.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list12.values, list12.count, at_v0)), 0)));
     }
     dmlops_tell_list(planning, &told.covering, &list10);
     dmlops_plan_nearby(planning, &told, &dmlops_average_pooling_grad_shader);
@@ -36275,7 +36306,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
     {7, dmlops_max_pooling_grad_lists},
+    0,
     {1, dmlops_max_pooling_grad_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36300,7 +36333,7 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_max_pooling_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_max_pooling_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
@@ -36308,31 +36341,31 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_list list9;
     list9.count = 0;
@@ -36378,7 +36411,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
     {3, dmlops_resample_grad_lists},
+    7,
     {1, dmlops_resample_grad_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36400,7 +36435,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -36414,12 +36449,12 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -36470,7 +36505,9 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {1, dmlops_adam_optimizer_passes},
     {1, dmlops_adam_optimizer_lists},
+    0,
     {0, NULL},
+    15,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36502,11 +36539,11 @@ static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const v
     for (int64_t at_d = 0; at_d < (int64_t)TrainingStepTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, 0);
     }
-    dmlops_tell_listed(planning, &told.lists, &list1);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->LearningRate);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta2);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta1);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->LearningRate));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_plan_definition(planning, &told, &dmlops_adam_optimizer_shader);
 }
 
@@ -36554,7 +36591,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    1027,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36580,7 +36619,7 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
@@ -36601,17 +36640,17 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_integer(planning, &told.numbers, !0);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_word(planning, &told.numbers, !0);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
 }
 
@@ -36711,7 +36750,9 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {1, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
     {2, dmlops_local_response_normalization_grad_lists},
+    0,
     {0, NULL},
+    11,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36734,7 +36775,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_local_response_normalization_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
@@ -36744,7 +36785,7 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_push(&list2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
@@ -36760,11 +36801,11 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
         }
         dmlops_push(&list3, dmlops_add(dmlops_add(dmlops_list_entry(list4.values, list4.count, at_d), dmlops_list_entry(list5.values, list5.count, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
     dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_grad_shader);
 }
 
@@ -36787,7 +36828,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {2, dmlops_batch_normalization_grad_kept},
     {4, dmlops_batch_normalization_grad_passes},
     {1, dmlops_batch_normalization_grad_lists},
+    0,
     {0, NULL},
+    1,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36816,7 +36859,7 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -36834,8 +36877,8 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -36850,7 +36893,9 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     {1, dmlops_element_wise_quantized_linear_add_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36887,7 +36932,9 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {4, dmlops_dynamic_quantize_linear_kept},
     {6, dmlops_dynamic_quantize_linear_passes},
     {1, dmlops_dynamic_quantize_linear_lists},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36910,7 +36957,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_dynamic_quantize_linear_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_dynamic_quantize_linear_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, 1);
@@ -36930,7 +36977,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, 0);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
 }
 
@@ -36940,7 +36987,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    4867,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -36966,7 +37015,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
@@ -36987,19 +37036,19 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_integer(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_word(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
 }
 
@@ -37010,7 +37059,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
+    0,
     {0, NULL},
+    387,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37039,7 +37090,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
     told.tensors.count = 6;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
@@ -37064,8 +37115,8 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_RoiCount);
-    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(0, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(0, 2))));
+    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
     dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
     dmlops_list list6;
     list6.count = 0;
@@ -37080,27 +37131,27 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list9);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_integer(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_integer(planning, &told.numbers, let_RoiCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_word(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_word(planning, &told.numbers, let_RoiCount);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_grad_shader);
 }
 
@@ -37112,7 +37163,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {3, dmlops_batch_normalization_training_kept},
     {4, dmlops_batch_normalization_training_passes},
     {1, dmlops_batch_normalization_training_lists},
+    0,
     {0, NULL},
+    2,
     1,
     {17, dmlops_batch_normalization_training_activations},
     {-1, -1, -1, -1},
@@ -37140,7 +37193,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
     told.tensors.count = 7;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_training_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -37164,20 +37217,20 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list6, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -37195,7 +37248,9 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {2, dmlops_batch_normalization_training_grad_kept},
     {4, dmlops_batch_normalization_training_grad_passes},
     {1, dmlops_batch_normalization_training_grad_lists},
+    0,
     {0, NULL},
+    1,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37224,7 +37279,7 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
     told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_training_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -37242,20 +37297,20 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list3);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list5, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -37429,7 +37484,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
     {3, dmlops_resample2_lists},
+    7,
     {1, dmlops_resample2_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37451,7 +37508,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample2_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample2_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -37465,13 +37522,13 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -37490,7 +37547,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
     {3, dmlops_resample_grad1_lists},
+    7,
     {1, dmlops_resample_grad1_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37512,7 +37571,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputGradientTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample_grad1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_grad1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -37526,13 +37585,13 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -37569,7 +37628,9 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
+    0,
     {0, NULL},
+    136,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -37614,7 +37675,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
     told.tensors.count = 14;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_multihead_attention_shader);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
@@ -37677,26 +37738,26 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     list6.count = 0;
     dmlops_push(&list6, (int64_t)desc->HeadCount);
     dmlops_push(&list6, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, (int64_t)desc->HeadCount);
     dmlops_push(&list8, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, (int64_t)desc->HeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, (int64_t)desc->HeadCount);
     dmlops_push(&list10, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list10);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->HeadCount);
@@ -37765,17 +37826,17 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen3 = chosen2;
     }
     dmlops_push(&list11, chosen3);
-    dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
+    dmlops_tell_word(planning, &told.numbers, let_PastSequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Scale));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen6;
     if (desc->KeyTensor != NULL) {
         chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
@@ -37817,7 +37878,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         }
         chosen6 = chosen5;
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
+    dmlops_tell_word(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
     told.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list18;
@@ -38815,7 +38876,9 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
     {5, dmlops_lp_pooling1_lists},
+    0,
     {1, dmlops_lp_pooling1_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -38839,25 +38902,25 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -38877,19 +38940,19 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
     dmlops_list list12;
@@ -38906,7 +38969,9 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
     {6, dmlops_average_pooling1_lists},
+    0,
     {1, dmlops_average_pooling1_bounds},
+    0,
     0,
     {0, NULL},
     {1, 0, 1, -1},
@@ -38930,23 +38995,23 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -38955,9 +39020,9 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
         dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
@@ -38977,19 +39042,19 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list11, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.first, &list11);
     dmlops_list list12;
     list12.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list12, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list12, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.steps, &list12);
     dmlops_list list13;
     list13.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list13, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        dmlops_push(&list13, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
     dmlops_tell_list(planning, &told.sliding.window.taps, &list13);
     dmlops_list list14;
@@ -39000,11 +39065,11 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list15.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list15, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
@@ -39012,11 +39077,11 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list16.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_add(dmlops_multiply(1, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(0, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list16, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
@@ -39024,11 +39089,11 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list17.count = 0;
     if ((desc->IncludePadding != 0)) {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     } else {
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_subtract(dmlops_add(dmlops_multiply(0, dmlops_entry(desc->Strides, desc->DimensionCount, at_v1)), dmlops_multiply(1, dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1))), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+            dmlops_push(&list17, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
     }
     dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
@@ -39085,7 +39150,9 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
     {6, dmlops_quantized_linear_average_pooling_lists},
+    0,
     {1, dmlops_quantized_linear_average_pooling_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -39117,23 +39184,23 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -39142,13 +39209,13 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
         dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
     dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
@@ -39157,7 +39224,9 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
     {0, NULL},
+    0,
     {0, NULL},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -39190,20 +39259,20 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 8;
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, let_K);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
     told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
@@ -39244,7 +39313,9 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {3, dmlops_mean_variance_normalization2_kept},
     {2, dmlops_mean_variance_normalization2_passes},
     {2, dmlops_mean_variance_normalization2_lists},
+    0,
     {0, NULL},
+    16,
     1,
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, -1, -1, -1},
@@ -39268,7 +39339,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization2_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization2_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -39302,7 +39373,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -39312,8 +39383,8 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_listed(planning, &told.lists, &list5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->AxisCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -39323,10 +39394,10 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
-    dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_tell_word(planning, &told.numbers, (desc->UseMean != 0));
+    dmlops_tell_word(planning, &told.numbers, (desc->UseVariance != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -39336,7 +39407,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -39358,7 +39429,9 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
+    0,
     {0, NULL},
+    272,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -39404,7 +39477,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_tell_tensor(&told.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
     told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
     told.tensors.count = 15;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention1_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_multihead_attention1_shader);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
@@ -39467,26 +39540,26 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     list6.count = 0;
     dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list6, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list6);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_tell_listed(planning, &told.lists, &list7);
+    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list8, let_HeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list8);
+    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_listed(planning, &told.lists, &list9);
+    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list10, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_tell_listed(planning, &told.lists, &list10);
+    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
@@ -39555,18 +39628,18 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen3 = chosen2;
     }
     dmlops_push(&list11, chosen3);
-    dmlops_tell_listed(planning, &told.lists, &list11);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
-    dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
-    dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
+    dmlops_tell_word(planning, &told.numbers, let_PastSequenceLength);
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Scale));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen7;
     if ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL)) {
         chosen7 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
@@ -39614,7 +39687,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
     }
-    dmlops_tell_integer(planning, &told.numbers, chosen7);
+    dmlops_tell_word(planning, &told.numbers, chosen7);
     int64_t chosen11;
     if (desc->OutputPresentKeyTensor != NULL) {
         chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
@@ -39703,8 +39776,8 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen14 = chosen13;
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
-    dmlops_tell_integer(planning, &told.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
+    dmlops_tell_word(planning, &told.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
     int64_t chosen17;
     if (desc->KeyTensor != NULL) {
         chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
@@ -39746,7 +39819,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen17 = chosen16;
     }
-    dmlops_tell_integer(planning, &told.numbers, chosen17);
+    dmlops_tell_word(planning, &told.numbers, chosen17);
     told.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
     told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
     dmlops_list list24;
@@ -40864,7 +40937,9 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
     {3, dmlops_resample3_lists},
+    7,
     {1, dmlops_resample3_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -40886,7 +40961,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told, &dmlops_resample3_shader);
+    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample3_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -40900,14 +40975,14 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (desc->Antialiased != 0));
-    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_word(planning, &told.numbers, (desc->Antialiased != 0));
+    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
     told.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
@@ -40925,7 +41000,9 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
     {6, dmlops_fold_lists},
+    0,
     {4, dmlops_fold_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -40950,19 +41027,19 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
     dmlops_append(&list1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list let_PaddedSizes;
     let_PaddedSizes.count = 0;
     for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
@@ -40978,11 +41055,11 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
+    dmlops_tell_sizes(planning, &told.lists, &let_BlocksPerDimension, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
@@ -40997,7 +41074,9 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
     {6, dmlops_unfold_lists},
+    0,
     {4, dmlops_unfold_bounds},
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -41033,28 +41112,28 @@ static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* des
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
-    dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
+    dmlops_tell_sizes(planning, &told.lists, &let_BlocksPerDimension, 1);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list1);
+    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
     dmlops_append(&list2, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list2);
+    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list3);
+    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list4);
+    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_listed(planning, &told.lists, &list5);
+    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
